@@ -1,1 +1,1 @@
-"""To be written."""
+"""Importers and exporters: other people's recordings in, pages to share out."""

@@ -1,1 +1,109 @@
-"""To be written."""
+"""The methods, by id: which there are, and how one is built from its settings.
+
+A method is a frozen value of settings with `solve(run, question)`. This module loads a method's
+module when it is first asked for and knows nothing about what a method does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from meta_tui.chat import Params
+from meta_tui.errors import UnknownSetting, UsageError
+from meta_tui.run import Method
+
+METHODS: dict[str, tuple[str, str]] = {
+    "meta_prompting": ("meta_tui.methods.meta_prompting", "MetaPrompting"),
+    "standard": ("meta_tui.methods.baselines", "Standard"),
+    "zero_shot_cot": ("meta_tui.methods.baselines", "ZeroShotCoT"),
+    "expert_static": ("meta_tui.methods.baselines", "ExpertStatic"),
+    "expert_dynamic": ("meta_tui.methods.baselines", "ExpertDynamic"),
+    "multipersona": ("meta_tui.methods.baselines", "MultiPersona"),
+}
+"""Method id -> (module, class)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named set of settings and request parameters; `settings` applies where a method has them."""
+
+    summary: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    params: Params = field(default_factory=Params)
+
+    def settings_of(self, method: str) -> dict[str, Any]:
+        """The settings of this preset that the method has."""
+        fields = set(method_class(method).__struct_fields__)
+        return {name: value for name, value in self.settings.items() if name in fields}
+
+
+PRESETS: dict[str, Preset] = {
+    "default": Preset("for live runs: the instruction as system message, a lenient parser, temperature 0"),
+    "published": Preset(
+        "as the published runs were made: compat parser, temperature 0.1, 8 tries a round",
+        {
+            "placement": "user_prefix",
+            "parser": "compat",
+            "label": "Question: ",
+            "notice": "This is the last round; so, please present your final answer.",
+            "notice_round": 13,
+            "rounds": 16,
+            "tries": 8,
+            "code_seconds": 3.0,
+            "code_wording": "published",
+            "glue": "",
+        },
+        Params(temperature=0.1, top_p=0.95, max_tokens=1024),
+    ),
+}
+
+
+def method_class(method: str) -> Any:
+    """The class of a method.
+
+    Raises:
+        UsageError: there is no such method; the message lists those that exist.
+    """
+    if method not in METHODS:
+        raise UsageError(f"no method {method!r}; there are {', '.join(sorted(METHODS))}")
+    module, name = METHODS[method]
+    return getattr(import_module(module), name)
+
+
+def build(method: str, settings: Mapping[str, Any] | None = None) -> Method:
+    """A method from its id and (some of) its settings.
+
+    Raises:
+        UnknownSetting: no such method or setting, or a value of the wrong kind.
+    """
+    try:
+        built: Method = msgspec.convert(dict(settings or {}), method_class(method))
+    except UsageError as error:
+        raise UnknownSetting(str(error)) from error
+    except msgspec.ValidationError as error:
+        raise UnknownSetting(f"method {method}: {error}. See `meta-tui methods show {method}`") from error
+    return built
+
+
+def rebuild(method: str, settings: Mapping[str, Any]) -> Method:
+    """A method from the settings of a run log, which must name every setting.
+
+    Raises:
+        UnknownSetting: an unknown, missing or wrong setting.
+    """
+    built = build(method, settings)
+    missing = set(settings_of(built)) - set(settings)
+    if missing:
+        raise UnknownSetting(f"method {method}: the log lacks the setting {sorted(missing)[0]!r}")
+    return built
+
+
+def settings_of(method: Method) -> dict[str, Any]:
+    """All settings of a method as plain JSON values, for the first line of a run log."""
+    settings: dict[str, Any] = msgspec.to_builtins(method)
+    return settings

@@ -1,0 +1,364 @@
+"""Import of the runs that the authors of meta-prompting published.
+
+The authors' repository holds, for every run, the final history of the Meta Model. This module
+recovers what each call must have returned and then runs the ordinary method with those replies
+and the ordinary writer; nothing of a history is copied into a log. So every imported run is also
+a test of the method: replay must give the authors' history back to the byte.
+
+What cannot be recovered and is not claimed: token counts, times, the identity request of
+ExpertDynamic and the note of Expert Python (our own wording stands there).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from meta_tui.chat import CodeResult
+from meta_tui.errors import CallFailed, UsageError
+from meta_tui.events import Source
+from meta_tui.methods import PRESETS, build
+from meta_tui.methods.expert_python import CODE_LINE, OUTPUT_LINE, published_result
+from meta_tui.models.scripted import Line, ScriptedCode, ScriptedModel
+from meta_tui.protocol import ExpertCall, ExpertCalls, FinalAnswer, final_answer, read, requested_code
+from meta_tui.run import Doors, RunResult
+from meta_tui.sources import header, live, message_log, message_log_digest
+
+MODEL = "gpt-4-32k"
+LABEL = "Question: "
+BASELINE_SUFFIX = "-zero-shot-cot"
+GAP = "\n\n"
+
+METHOD_IDS: dict[str, str] = {
+    "MetaPromptingWithPython": "meta_prompting",
+    "MetaPromptingWithoutPython": "meta_prompting",
+    "Standard": "standard",
+    "ZeroShotCoT": "zero_shot_cot",
+    "ExpertStatic": "expert_static",
+    "ExpertDynamic": "expert_dynamic",
+    "MultiPersona": "multipersona",
+}
+"""The authors' method name -> ours."""
+
+_EARLY_NOTICE = {"CheckmateInOne", "GameOf24", "geometric_shapes"}
+_SHORT = {"ExpertDynamic", "MultiPersona"}
+_PRESET = PRESETS["published"]
+_NOTICE: str = _PRESET.settings["notice"]
+_TRIES: int = _PRESET.settings["tries"]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """One file of runs in the authors' layout, not yet read."""
+
+    method: str
+    task: str
+    read: Callable[[], bytes]
+    name: str
+
+
+@dataclass(slots=True)
+class _Script:
+    """What the calls of one run returned, in the order in which they were made."""
+
+    replies: list[Line] = field(default_factory=list)
+    results: list[CodeResult] = field(default_factory=list)
+    feedback: str | None = None
+    error: str | None = None
+
+    def fail(self, times: int, kind: str = "server") -> None:
+        self.replies += [CallFailed(kind, "failed in the published run") for _ in range(times)]
+
+
+def published_files(
+    path: Path, methods: Iterable[str] = (), tasks: Iterable[str] = ()
+) -> list[PublishedFile]:
+    """The files of runs below `path`, a folder or a zip in the authors' layout.
+
+    Args:
+        methods: only these of the authors' methods; all if empty.
+        tasks: only these of the authors' tasks; all if empty.
+
+    Raises:
+        UsageError: nothing there is in that layout.
+    """
+    files = _zip_files(path) if path.is_file() else _folder_files(path)
+    wanted_methods, wanted_tasks = set(methods), set(tasks)
+    found = [
+        file
+        for file in _named(files)
+        if (not wanted_methods or file.method in wanted_methods)
+        and (not wanted_tasks or file.task in wanted_tasks)
+    ]
+    if not found:
+        raise UsageError(
+            f"{path} holds no published runs{' of that method and task' if methods or tasks else ''}; "
+            "give the folder or zip that holds outputs/<Method>/<task>.jsonl"
+        )
+    return found
+
+
+def _folder_files(path: Path) -> list[tuple[PurePosixPath, Callable[[], bytes]]]:
+    if not path.is_dir():
+        raise UsageError(f"{path} is neither a folder nor a zip file")
+    return [(PurePosixPath(p.as_posix()), p.read_bytes) for p in sorted(path.glob("**/outputs/*/*.jsonl"))]
+
+
+def _zip_files(path: Path) -> list[tuple[PurePosixPath, Callable[[], bytes]]]:
+    if not zipfile.is_zipfile(path):
+        raise UsageError(f"{path} is no zip file")
+
+    def reader(name: str) -> Callable[[], bytes]:
+        def read_member() -> bytes:
+            with zipfile.ZipFile(path) as archive:
+                return archive.read(name)
+
+        return read_member
+
+    with zipfile.ZipFile(path) as archive:
+        names = sorted(n for n in archive.namelist() if re.search(r"(?:^|/)outputs/[^/]+/[^/]+\.jsonl$", n))
+    return [(PurePosixPath(name), reader(name)) for name in names]
+
+
+def _named(files: list[tuple[PurePosixPath, Callable[[], bytes]]]) -> Iterator[PublishedFile]:
+    seen: set[tuple[str, str]] = set()
+    for name, reader in files:
+        method, task = name.parent.name, name.stem
+        if method not in METHOD_IDS:
+            continue
+        short = task.removesuffix(BASELINE_SUFFIX)
+        task = task if (method, short) in seen else short
+        seen.add((method, task))
+        yield PublishedFile(method, task, reader, name.name)
+
+
+def rows(file: PublishedFile) -> list[dict[str, Any]]:
+    """The rows of a file.
+
+    Raises:
+        UsageError: a row is no JSON object with input, target and message_log; names the line.
+    """
+    found = []
+    for number, line in enumerate(file.read().decode("utf-8").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            row["input"], row["message_log"][1]["content"]  # noqa: B018 - the shape that is needed
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise UsageError(
+                f"{file.method}/{file.name}, line {number}: not a published run ({error!r})"
+            ) from error
+        found.append(row)
+    return found
+
+
+def bounds(file: PublishedFile, logs: list[list[dict[str, str]]]) -> tuple[int, int]:
+    """(notice round, round limit) of a file: what its runs show, else the known rule.
+
+    The published runs were not all made with the limits of the published code.
+    """
+    notice = _seen_notice(logs) or (_early(file) and 10) or 13
+    limit = _seen_limit(logs) or (12 if file.method in _SHORT else 16)
+    return notice, limit
+
+
+def _early(file: PublishedFile) -> bool:
+    with_python = file.method == "MetaPromptingWithPython" and file.task in _EARLY_NOTICE
+    return with_python or file.method in _SHORT
+
+
+def _seen_notice(logs: list[list[dict[str, str]]]) -> int | None:
+    for log in logs:
+        for message in log:
+            found = _HEADER.match(message["content"])
+            if found and message["role"] == "user" and message["content"].endswith(_NOTICE):
+                return int(found.group(1))
+    return None
+
+
+def _seen_limit(logs: list[list[dict[str, str]]]) -> int | None:
+    for log in logs:
+        last = log[-1]
+        if last["role"] == "user" and not _HEADER.match(last["content"]):
+            numbers = [int(m.group(1)) for m in (_HEADER.match(message["content"]) for message in log) if m]
+            return max(numbers)
+    return None
+
+
+_HEADER = re.compile(r"ROUND (\d+):\n\n")
+
+
+async def import_run(
+    file: PublishedFile, row: int, data: Mapping[str, Any], notice: int, limit: int, to: Path
+) -> RunResult:
+    """Write the run log of one row.
+
+    Args:
+        row: its 0-based place in the file.
+        data: the row.
+        notice: the round of the notice.
+        limit: the round limit.
+        to: the log to write; an existing one is replaced.
+
+    Raises:
+        UsageError: the method, given the recovered replies, does not give the row's history.
+    """
+    log = data["message_log"]
+    where = f"{file.method}/{file.name}, row {row}"
+    method_id = METHOD_IDS[file.method]
+    script = _recover(log, file.method, notice, where)
+    settings, question, identity = _opening(file.method, log, data["input"])
+    if identity is not None:
+        script.replies.insert(0, identity)
+    settings = _PRESET.settings_of(method_id) | settings
+    settings |= {"notice_round": notice, "rounds": limit, "system": log[0]["content"]}
+    settings |= {"error": script.error or ""}
+    if method_id == "meta_prompting":
+        settings |= {"feedback": script.feedback or "", "python": file.method == "MetaPromptingWithPython"}
+        settings |= {"expert_system": _first_sentence(log[0]["content"])}
+    source = Source(file.method, file.task, row, message_log_digest(log))
+    method = build(method_id, settings)
+    started = header(method, question, model=MODEL, params=_PRESET.params, origin="imported", source=source)
+    to.unlink(missing_ok=True)
+    doors = Doors(ScriptedModel(script.replies, source="imported"), ScriptedCode(script.results, "imported"))
+    result = await live(method, started, doors, log=to, clock=None)
+    if message_log(result.messages) != log:
+        raise UsageError(f"{where}: the recovered replies do not give its history; the file may be damaged")
+    return result
+
+
+def _recover(log: list[dict[str, str]], method: str, notice: int, where: str) -> _Script:
+    """Walk a history and collect what each call returned."""
+    script = _Script()
+    python = method == "MetaPromptingWithPython"
+    position, number = 1, 1
+    while True:
+        body, headers = _body(log[position]["content"], number, notice)
+        if position + 1 == len(log):
+            script.fail(headers)
+            return script
+        script.fail(headers - 1)
+        reply = log[position + 1]["content"]
+        last = position + 2 == len(log)
+        failed = not last and log[position + 2]["role"] == "assistant"
+        if failed or (last and _HEADER.match(reply) and not _ends(reply, method)):
+            reply, _ = _body(reply, number, notice)
+        script.replies.append(reply)
+        calls = _calls(reply, method)
+        if failed:
+            script.fail(1, "method")
+            position += 1
+            continue
+        if last:
+            return script
+        following, _ = _body(log[position + 2]["content"], number + 1, notice)
+        if calls is None:
+            script.error = following
+        else:
+            _recover_experts(following, calls, python, script, where)
+        position, number = position + 2, number + 1
+
+
+def _ends(reply: str, method: str) -> bool:
+    return _calls(reply, method) is None and final_answer(reply) is not None
+
+
+def _calls(reply: str, method: str) -> tuple[ExpertCall, ...] | None:
+    if not method.startswith("MetaPrompting"):
+        return None
+    match read(reply, "compat"):
+        case ExpertCalls(calls):
+            return calls
+        case FinalAnswer():
+            return None
+    return None
+
+
+def _body(content: str, number: int, notice: int) -> tuple[str, int]:
+    """(text without the headers of this round and their notices, how many headers)."""
+    header = f"ROUND {number}:\n\n"
+    count = 0
+    while content.startswith(header):
+        content, count = content.removeprefix(header), count + 1
+    if number == notice:
+        for _ in range(count):
+            content = content.removesuffix(_NOTICE)
+    return content, count
+
+
+def _recover_experts(
+    text: str, calls: tuple[ExpertCall, ...], python: bool, script: _Script, where: str
+) -> None:
+    """Take the experts' outputs out of the user message that carries them."""
+    if not calls:
+        script.feedback = text.removeprefix(GAP)
+        return
+    position = 0
+    for index, call in enumerate(calls):
+        lead = f'{call.name}\'s output:\n"""\n'
+        if not text.startswith(lead, position):
+            raise UsageError(f"{where}: the output of {call.name} is not where it should be")
+        start = position + len(lead)
+        if index + 1 < len(calls):
+            end = text.find(f'\n"""{calls[index + 1].name}\'s output:\n"""\n', start)
+        else:
+            end = text.rfind(f'\n"""{GAP}', start - 1)
+        if end < 0:
+            raise UsageError(f"{where}: the output of {call.name} does not end")
+        _recover_expert(text[start:end], call, python, script, where)
+        position = end + 4
+    script.feedback = text[position + len(GAP) :]
+
+
+def _recover_expert(output: str, call: ExpertCall, python: bool, script: _Script, where: str) -> None:
+    request: str = "Please run this code!"
+    code = requested_code(output, request) if python and call.is_python else None
+    if code is None:
+        script.replies.append(output)
+        return
+    marker = f"{CODE_LINE}{GAP}{code}{GAP}{OUTPUT_LINE}{GAP}"
+    at = output.find(marker, output.index(request))
+    if at < 0:
+        raise UsageError(f"{where}: Expert Python asked for a run, but no result stands there")
+    script.replies.append(output[:at])
+    script.results.append(published_result(output[at + len(marker) :]))
+
+
+def _opening(method: str, log: list[dict[str, str]], given: str) -> tuple[dict[str, Any], str, str | None]:
+    """(settings, question, identity reply) from the first user message of a history."""
+    body, _ = _body(log[1]["content"], 1, 0)
+    before, question, after = _around(body, given)
+    label = LABEL if LABEL in before else ""
+    lead, _, description = before.rpartition(LABEL) if label else (before, "", "")
+    question = description + question
+    match method:
+        case "MetaPromptingWithPython" | "MetaPromptingWithoutPython":
+            settings = {
+                "instruction": lead,
+                "instruction_name": "suzgun-kalai-2024",
+                "suffix": after.removeprefix(GAP),
+            }
+            return settings, question, None
+        case "Standard":
+            return {}, question + after, None
+        case "ZeroShotCoT":
+            return {"suffix": after.removeprefix(GAP)}, question, None
+        case "ExpertDynamic":
+            identity, _, link = lead.removesuffix(GAP).rpartition(GAP)
+            return {"link": link, "label": label, "identity_input": given}, question + after, identity
+    return {"preamble": lead.removesuffix(GAP)}, question + after, None
+
+
+def _around(body: str, given: str) -> tuple[str, str, str]:
+    before, found, after = body.rpartition(given)
+    return (before, found, after) if found else ("", body, "")
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(".")[0] + "."

@@ -1,0 +1,104 @@
+"""The loop of meta-prompting's Algorithm 1, which its baselines share with branch A switched off.
+
+Source: Suzgun & Kalai 2024, section 3 and Algorithm 1; the ROUND headers, the notice and the
+tries are those of the published code. What is not here: what an expert is (`meta_prompting`),
+how a reply is read (`protocol`), and any prompt text (`prompts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from meta_tui.chat import Message, user
+from meta_tui.errors import CallFailed, Stopped
+from meta_tui.methods.prompts import text
+from meta_tui.protocol import FinalAnswer, final_answer
+from meta_tui.run import Run, Solution
+
+History = tuple[Message, ...]
+
+React = Callable[[Run, str], Awaitable[FinalAnswer | str]]
+"""What follows a Meta Model reply: the answer, or the text of the next user message."""
+
+
+class Rounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the loop.
+
+    Attributes:
+        system: the system message (in the `system` placement of meta-prompting: unused).
+        error: branch C, the user message after a reply that no parser took.
+        rounds: T, the most Meta Model replies.
+        notice_round: the round whose last message gets the notice.
+        notice: text put directly behind the last message in that round.
+        tries: how often a round is begun before the run gives up; a failed try leaves its header.
+    """
+
+    system: str = msgspec.field(default_factory=lambda: text("generic_system"))
+    error: str = msgspec.field(default_factory=lambda: text("error"))
+    rounds: int = 16
+    notice_round: int = 15
+    notice: str = msgspec.field(default_factory=lambda: text("last_round"))
+    tries: int = 1
+
+    async def converse(self, run: Run, history: History, react: React) -> Solution:
+        """Algorithm 1 from its first request to its answer, in at most `rounds` rounds."""
+        for number in range(1, self.rounds + 1):
+            run.round(number, self.rounds)
+            step = await self._round(run, history, number, react)
+            if step.error is not None:
+                return Solution(None, step.error.kind, step.history, "failed")
+            if isinstance(step.next, FinalAnswer):
+                return Solution(step.next.text, "accepted", step.history)
+            history = (*step.history, user(step.next))
+        return Solution(None, "round_limit", history)
+
+    async def _round(self, run: Run, history: History, number: int, react: React) -> _Step:
+        for _ in range(self.tries):
+            history = self._headed(history, number)
+            try:
+                reply = await run.ask(history)
+                history = (*history, reply.message)
+                return _Step(history, await react(run, reply.text))
+            except Stopped:
+                raise
+            except CallFailed as error:
+                failure = error
+        return _Step(history, "", failure)
+
+    def _headed(self, history: History, number: int) -> History:
+        """The history with the round's header (and notice) on its last message."""
+        last = history[-1]
+        notice = self.notice if number == self.notice_round else ""
+        headed = Message(
+            last.role, f"ROUND {number}:\n\n{last.content}{notice}", last.tool_calls, last.tool_call_id
+        )
+        return (*history[:-1], headed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    history: History
+    next: FinalAnswer | str
+    error: CallFailed | None = None
+
+
+class Baseline(Rounds, frozen=True, kw_only=True):
+    """Settings of a method that is the loop without experts: one call where all goes well."""
+
+    label: str = "Question: "
+    error: str = msgspec.field(default_factory=lambda: text("error_baseline"))
+
+    async def answer(self, run: Run, history: History) -> Solution:
+        """The loop with branch A switched off."""
+
+        async def react(run: Run, reply: str) -> FinalAnswer | str:
+            answer = final_answer(reply)
+            if answer is not None:
+                return FinalAnswer(answer)
+            run.reject("no final answer")
+            return self.error
+
+        return await self.converse(run, history, react)

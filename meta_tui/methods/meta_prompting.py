@@ -1,0 +1,131 @@
+"""Meta-prompting: one model conducts isolated, fresh-eyed experts round by round.
+
+Source: Suzgun & Kalai 2024 (arXiv 2401.12954), section 3, Algorithm 1, and the published code
+where the paper is silent. Each expert sees its own instruction and nothing else; Expert Python's
+code is run. What is not here: the loop itself (`dialogue`), reading replies (`protocol`), the
+wording of prompts (`prompts`), and running code (the sandbox, behind the run).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from meta_tui.chat import Limits, Message, Program, system, user
+from meta_tui.errors import CallFailed
+from meta_tui.methods.dialogue import History, Rounds
+from meta_tui.methods.expert_python import NO_CODE, Wording, report
+from meta_tui.methods.prompts import text
+from meta_tui.protocol import (
+    ExpertCall,
+    ExpertCalls,
+    FinalAnswer,
+    Malformed,
+    ParserName,
+    read,
+    requested_code,
+)
+from meta_tui.run import Run, Solution
+
+
+class MetaPrompting(Rounds, frozen=True, kw_only=True):
+    """Settings of meta-prompting; the defaults are those for live runs.
+
+    Attributes:
+        placement: the instruction is the system message, or opens the first user message.
+        instruction: the fixed instruction of the Meta Model; empty: ours, with or without Python.
+        instruction_name: the name of that instruction, for people.
+        label: stands before the question.
+        suffix: stands after the question, after a blank line; empty for none.
+        parser: how replies are read: `lenient` or `compat`.
+        first_only: only the first of several calls in one reply is made.
+        python: Expert Python exists; without it no code ever runs.
+        name_line: an expert's message opens with `You are {name}.`
+        step_by_step: an expert's message ends with the step-by-step suffix.
+        expert_system: the system message of every expert.
+        python_note: stands before Expert Python's message; `{run_request}` is filled in.
+        run_request: what Expert Python writes to have its code run.
+        code_seconds: wall clock of a code run, in seconds.
+        code_wording: how a code run is reported: `ours` or `published`.
+        feedback: ends the user message that carries the experts' outputs.
+        glue: stands between the outputs of several experts.
+    """
+
+    id: ClassVar[str] = "meta_prompting"
+
+    placement: Literal["system", "user_prefix"] = "system"
+    instruction: str = ""
+    instruction_name: str = "meta-tui"
+    label: str = ""
+    suffix: str = msgspec.field(default_factory=lambda: text("experts_first"))
+    parser: ParserName = "lenient"
+    first_only: bool = False
+    python: bool = True
+    name_line: bool = True
+    step_by_step: bool = False
+    expert_system: str = msgspec.field(default_factory=lambda: text("expert_system"))
+    python_note: str = msgspec.field(default_factory=lambda: text("python_note"))
+    run_request: str = "Please run this code!"
+    code_seconds: float = 5.0
+    code_wording: Wording = "ours"
+    feedback: str = msgspec.field(default_factory=lambda: text("feedback"))
+    glue: str = "\n\n"
+
+    async def solve(self, run: Run, question: str) -> Solution:
+        """Algorithm 1: H_1 = t_init(x), then rounds until an answer or T."""
+        return await self.converse(run, run.history or self.opening(question), self.react)
+
+    def opening(self, question: str) -> History:
+        """t_init: the first messages for a question."""
+        instruction = self.instruction or text(
+            "meta_instruction" if self.python else "meta_instruction_no_python"
+        )
+        asked = self.label + question + (f"\n\n{self.suffix}" if self.suffix else "")
+        if self.placement == "system":
+            return (system(instruction), user(asked))
+        return (system(self.system), user(instruction + asked))
+
+    async def react(self, run: Run, reply: str) -> FinalAnswer | str:
+        """Branch A (consult), B (answer) or C (error text) of Algorithm 1."""
+        match read(reply, self.parser, first_only=self.first_only):
+            case ExpertCalls(calls):
+                outputs = [
+                    f'{call.name}\'s output:\n"""\n{await self.consult(run, call)}\n"""' for call in calls
+                ]
+                return f"{self.glue.join(outputs)}\n\n{self.feedback}"
+            case Malformed(reason):
+                run.reject(reason)
+                return self.error
+            case answer:
+                return answer
+
+    async def consult(self, run: Run, call: ExpertCall) -> str:
+        """t_exp: one isolated call with fresh eyes, and the code run if Expert Python asks for it."""
+        async with run.span("expert", call.name) as expert:
+            reply = (await expert.ask(self.expert_messages(call))).text
+            if self.python and call.is_python:
+                return reply + await self.run_code(expert, reply)
+            return reply
+
+    def expert_messages(self, call: ExpertCall) -> list[Message]:
+        """All that an expert sees: who it is and its instruction."""
+        content = f"You are {call.name}.\n\n{call.instruction}" if self.name_line else call.instruction
+        if self.step_by_step:
+            content = f"{content}\n\n{text('step_by_step')}"
+        if self.python and call.is_python:
+            note = self.python_note.replace("{run_request}", self.run_request)
+            content = f"{note}\n\n{content}"
+        return [system(self.expert_system), user(content)]
+
+    async def run_code(self, expert: Run, reply: str) -> str:
+        """Run the code that the reply asks to have run; the text to put behind the reply."""
+        code = requested_code(reply, self.run_request)
+        if code is None:
+            return ""
+        if not code and self.code_wording == "published":
+            raise CallFailed("method", "a run request without a code block")
+        if not code:
+            return NO_CODE
+        result = await expert.execute(Program(code, limits=Limits(seconds=self.code_seconds)))
+        return report(code, result, self.code_wording)

@@ -1,0 +1,352 @@
+"""The sources of a stream: a live run, a replay, a resumed or forked run, a playback.
+
+Each gives events to consumers, and no consumer can tell them apart. This module joins a method,
+a journal and doors; it picks no provider (the command line does) and shows nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from meta_tui import __version__
+from meta_tui.chat import Message, Params, canonical_json
+from meta_tui.errors import Difference, LogError, RecordError, Unfinished, UnknownSetting, UsageError
+from meta_tui.events import (
+    FORMAT_VERSION,
+    Answered,
+    AnyEvent,
+    Failed,
+    How,
+    Origin,
+    Parent,
+    Replied,
+    RunFinished,
+    RunStarted,
+    Scored,
+    SpanFinished,
+    is_outcome,
+)
+from meta_tui.journal import Clock, Emit, Journal
+from meta_tui.methods import rebuild, settings_of
+from meta_tui.run import Doors, Method, RunResult, Stop, conduct
+from meta_tui.runlog import Recording, Writer, parse, read, seal
+
+RecordMode = Literal["none", "once", "new_episodes", "all"]
+_replace = msgspec.structs.replace
+
+
+def header(
+    method: Method,
+    question: str,
+    *,
+    model: str,
+    params: Params | None = None,
+    origin: Origin = "live",
+    **more: Any,
+) -> RunStarted:
+    """The first event of a run of this method on this question."""
+    return RunStarted(
+        FORMAT_VERSION,
+        f"meta-tui {__version__}",
+        origin,
+        method.id,
+        settings_of(method),
+        model,
+        question,
+        params or Params(),
+        **more,
+    )
+
+
+async def live(
+    method: Method,
+    started: RunStarted,
+    doors: Doors,
+    *,
+    log: Path | None = None,
+    consumers: Iterable[Emit] = (),
+    stop: Stop | None = None,
+    history: Sequence[Message] = (),
+    fresh: bool = False,
+    clock: Clock | None = time.time,
+) -> RunResult:
+    """Run a method now and record it.
+
+    Raises:
+        RecordError: the log exists already or cannot be written.
+    """
+    writer = Writer(log, exclusive=True) if log else None
+    try:
+        journal = Journal(writer=writer, consumers=consumers, clock=clock)
+        return await conduct(method, started, journal, doors, stop=stop, history=history, fresh=fresh)
+    finally:
+        if writer:
+            writer.close()
+
+
+async def replay(
+    recording: Recording, *, consumers: Iterable[Emit] = (), doors: Doors | None = None
+) -> RunResult:
+    """Run the recorded method again against its log: exact, or an error that says where not.
+
+    Raises:
+        ReplayError: one of its kinds, at the first place that differs.
+        UnknownSetting: the log names a method or a setting that this version lacks.
+    """
+    started = recording.started
+    journal = Journal(recording, live=False, consumers=consumers)
+    result = await conduct(_method(started), started, journal, doors or Doors(), history=recording.history)
+    journal.check_reached()
+    _check_source(started, result)
+    return result
+
+
+async def resume(
+    path: Path,
+    doors: Doors,
+    *,
+    consumers: Iterable[Emit] = (),
+    stop: Stop | None = None,
+    fresh: bool = False,
+    clock: Clock | None = time.time,
+) -> RunResult:
+    """Follow a log to its end and go on from there; nothing that was paid for is asked again.
+
+    Raises:
+        UsageError: the run ended by itself, so there is nothing to resume.
+    """
+    recording = resumable(read(path), path)
+    with Writer(path, after=recording) as writer:
+        journal = Journal(recording, writer=writer, consumers=consumers, clock=clock)
+        return await conduct(
+            _method(recording.started),
+            recording.started,
+            journal,
+            doors,
+            stop=stop,
+            history=recording.history,
+            fresh=fresh,
+        )
+
+
+def resumable(recording: Recording, path: Path) -> Recording:
+    """The recording without its failed end; the file is replaced if that cut anything.
+
+    A failure that the method took and went on from stays: only what a stopped or failed run
+    wrote because it ended is cut, or it would fail again for ever.
+
+    Raises:
+        UsageError: the run answered, completed or reached its own limit.
+    """
+    finished = recording.finished
+    if finished is None:
+        return recording
+    if finished.status in ("answered", "completed", "no_answer"):
+        raise UsageError(f"{path.name} ended by itself ({finished.status}); fork it to go on differently")
+    keep = _without_failed_end(recording)
+    if path.exists():
+        _rewrite(path, keep)
+        return read(path)
+    raise UsageError(f"{path} is gone")
+
+
+def _without_failed_end(recording: Recording) -> list[bytes]:
+    assert recording.path is not None
+    raw = recording.path.read_bytes().split(b"\n")
+    dropped = set()
+    later: set[str] = set()
+    spans = recording.shelf.spans
+    for event, line in reversed(list(zip(recording.events, recording.lines, strict=True))):
+        strand = spans[event.span]
+        if _is_failed_end(event, strand in later):
+            dropped.add(line)
+        elif not is_outcome(event):
+            later.add(strand)
+    return [line for number, line in enumerate(raw, 1) if line and number not in dropped]
+
+
+def _is_failed_end(event: AnyEvent, went_on: bool) -> bool:
+    match event:
+        case RunFinished() | Scored(n=None):
+            return True
+        case Answered() | Failed(retry_in=None):
+            return not went_on
+        case SpanFinished():
+            return event.status != "done" and not went_on
+    return False
+
+
+def _rewrite(path: Path, lines: Sequence[bytes]) -> None:
+    """Replace a file in one step: the old one stays whole until the new one is."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(b"".join(line + b"\n" for line in lines))
+        os.replace(name, path)  # noqa: PTH105 - the name came from mkstemp
+    except OSError as error:
+        raise RecordError(f"cannot replace {path}: {error.strerror}") from error
+
+
+def fork(
+    recording: Recording, parent: str, line: int, new: Path, run: str, *, edit: str | None = None
+) -> Path:
+    """Write a new log that holds what was recorded before a line, to be resumed.
+
+    Args:
+        recording: the run to fork.
+        parent: its run id.
+        line: recorded outcomes on this line and after it do not count.
+        new: the new log.
+        run: the new run's id.
+        edit: `line` is a reply, and this text takes its place.
+
+    Raises:
+        UsageError: the line is outside of the log, or is no reply although `edit` is given.
+    """
+    assert recording.path is not None
+    events = dict(zip(recording.lines, recording.events, strict=True))
+    if not 1 < line <= max(recording.lines):
+        raise UsageError(f"the log has lines 2 to {max(recording.lines)}; there is no line {line} to fork at")
+    raw = recording.path.read_bytes().split(b"\n")
+    started = seal(
+        _replace(
+            recording.started,
+            id="",
+            repeat=f"fork:{run}",
+            parent=Parent(parent, line, edit is not None),
+        )
+    )
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    lines = [encode(started), *raw[1 : line - 1]]
+    if edit is not None:
+        target = events.get(line)
+        if not isinstance(target, Replied):
+            raise UsageError(f"line {line} is no reply; give the line of a Replied to edit it")
+        reply = _replace(target.reply, text=edit, usage=None, logprobs=None, reasoning=None, tool_calls=())
+        lines.append(encode(seal(_replace(target, id="", reply=reply, how=How("edited")))))
+    new.parent.mkdir(parents=True, exist_ok=True)
+    parse(b"".join(line + b"\n" for line in lines))
+    _rewrite(new, lines)
+    return new
+
+
+async def with_cassette(
+    path: Path,
+    mode: RecordMode,
+    method: Method,
+    started: RunStarted,
+    doors: Doors,
+    *,
+    consumers: Iterable[Emit] = (),
+    stop: Stop | None = None,
+) -> tuple[RunResult, Journal]:
+    """Run against a cassette in one of VCR's record modes; the journal knows what went unused.
+
+    `none` replays; `once` replays if the file exists, else records; `new_episodes` takes recorded
+    outcomes by address and asks for the rest, then replaces the file; `all` records anew.
+
+    Raises:
+        UsageError: mode `none` and no such file.
+        ReplayError: the run is not the recorded one (`none`, `once`).
+    """
+    exists = path.exists()
+    if mode == "none" and not exists:
+        raise UsageError(f"no cassette {path}; record it once with mode once")
+    follow = exists and mode != "all"
+    if follow and mode != "new_episodes":
+        recording = read(path)
+        journal = Journal(recording, live=False, consumers=consumers)
+        _check_same_run(recording.started, started)
+        result = await conduct(method, started, journal, Doors(), stop=stop, history=recording.history)
+        journal.check_reached()
+        return result, journal
+    partial = path.with_name(f".{path.name}.recording")
+    old = read(path) if follow else None
+    with Writer(partial) as writer:
+        journal = Journal(old, writer=writer, compare=False, rewrite=True, consumers=consumers)
+        result = await conduct(method, started, journal, doors, stop=stop)
+    os.replace(partial, path)  # noqa: PTH105 - one step, see _rewrite
+    return result, journal
+
+
+def _check_same_run(recorded: RunStarted, started: RunStarted) -> None:
+    for name in ("method", "settings", "model", "question", "params", "repeat", "seed", "stream"):
+        old, new = getattr(recorded, name), getattr(started, name)
+        if old != new:
+            raise Difference(f"line 1: {name} was recorded as {old!r:.80}, now {new!r:.80}")
+
+
+def _method(started: RunStarted) -> Method:
+    try:
+        return rebuild(started.method, started.settings)
+    except UnknownSetting as error:
+        raise UnknownSetting(str(error), 1) from error
+
+
+def _check_source(started: RunStarted, result: RunResult) -> None:
+    if started.source is None:
+        return
+    digest = message_log_digest(message_log(result.messages))
+    if digest != started.source.digest:
+        raise Difference(
+            f"the message log of {started.source.method}/{started.source.task} row {started.source.row} "
+            f"has the digest {digest[:16]}, its source {started.source.digest[:16]}"
+        )
+
+
+def message_log(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """A history as the authors of meta-prompting publish it: a list of {role, content}."""
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def message_log_digest(log: Sequence[Mapping[str, Any]]) -> str:
+    """SHA-256 (64 hex digits) of the canonical JSON of a message log."""
+    return sha256(canonical_json(list(log))).hexdigest()
+
+
+def play(recording: Recording, emit: Emit) -> None:
+    """Playback at full speed: every recorded event in order.
+
+    Raises:
+        Unfinished: after the last event, if the run did not end.
+    """
+    for event in recording.events:
+        emit(event)
+    if recording.finished is None:
+        raise Unfinished("the log ends here; unfinished: resume it")
+
+
+def check_log(path: Path) -> Recording:
+    """Read a log and see that its method and settings exist.
+
+    Raises:
+        LogError: one of its kinds.
+    """
+    recording = read(path)
+    _method(recording.started)
+    return recording
+
+
+__all__ = [
+    "LogError",
+    "RecordMode",
+    "check_log",
+    "fork",
+    "header",
+    "live",
+    "message_log",
+    "message_log_digest",
+    "play",
+    "replay",
+    "resumable",
+    "resume",
+    "with_cassette",
+]
