@@ -226,7 +226,7 @@ async def import_run(
     method = build(method_id, settings)
     started = header(method, question, model=MODEL, params=_PRESET.params, origin="imported", source=source)
     to.unlink(missing_ok=True)
-    doors = Doors(ScriptedModel(script.replies, source="imported"), ScriptedCode(script.results, "imported"))
+    doors = Doors(ScriptedModel(script.replies, how=None), ScriptedCode(script.results, how=None))
     result = await live(method, started, doors, log=to, clock=None)
     if message_log(result.messages) != log:
         raise UsageError(f"{where}: the recovered replies do not give its history; the file may be damaged")
@@ -351,7 +351,8 @@ def _opening(method: str, log: list[dict[str, str]], given: str) -> tuple[dict[s
             return {"suffix": after.removeprefix(GAP)}, question, None
         case "ExpertDynamic":
             identity, _, link = lead.removesuffix(GAP).rpartition(GAP)
-            return {"link": link, "label": label, "identity_input": given}, question + after, identity
+            settings = {"link": link, "label": label, "identity_input": given, "preamble": ""}
+            return settings, question + after, identity
     return {"preamble": lead.removesuffix(GAP)}, question + after, None
 
 

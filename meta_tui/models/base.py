@@ -43,10 +43,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply and how it came about."""
+    """A reply and how it came about (None: nothing is known, as for imported runs)."""
 
     reply: Reply
-    how: How
+    how: How | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,6 @@ class Embedder(Protocol):
 class CodeRunner(Protocol):
     """Whatever runs a program. A failure of the program is a result, never an exception."""
 
-    async def execute(self, program: Program) -> tuple[CodeResult, How]:
+    async def execute(self, program: Program) -> tuple[CodeResult, How | None]:
         """The result of the program, and the layers that held it in `how.layers`."""
         ...

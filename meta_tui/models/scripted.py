@@ -17,6 +17,7 @@ from meta_tui.events import FailureKind, How
 from meta_tui.models.base import Answer, Call, Tell
 
 Line = str | Reply | CallFailed
+WRITTEN = How("written")
 
 
 class ScriptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -37,18 +38,22 @@ class ScriptedModel:
         script: replies in the order in which they are asked for, or a function from the call to
             its reply. A `CallFailed` in it is raised.
         piece: characters of a piece that is told while the reply "comes"; 0 tells nothing.
-        source: what the run log says about where replies came from.
+        how: what the run log says about where replies came from; None says nothing.
 
     Raises:
         CallFailed: (on a call) the script has no line left.
     """
 
     def __init__(
-        self, script: Iterable[Line] | Callable[[Call], Line], *, piece: int = 0, source: str = "written"
+        self,
+        script: Iterable[Line] | Callable[[Call], Line],
+        *,
+        piece: int = 0,
+        how: How | None = WRITTEN,
     ) -> None:
         self._next = script if callable(script) else _in_order(list(script))
         self._piece = piece
-        self._how = msgspec.convert({"source": source}, How)
+        self._how = how
         self.calls: list[Call] = []
 
     async def answer(self, call: Call, tell: Tell) -> Answer:
@@ -66,11 +71,11 @@ class ScriptedModel:
 class ScriptedCode:
     """Gives back results of code in the order in which programs are run."""
 
-    def __init__(self, results: Iterable[CodeResult], source: str = "written") -> None:
+    def __init__(self, results: Iterable[CodeResult], how: How | None = WRITTEN) -> None:
         self._results = iter(results)
-        self._how = msgspec.convert({"source": source}, How)
+        self._how = how
 
-    async def execute(self, program: Program) -> tuple[CodeResult, How]:
+    async def execute(self, program: Program) -> tuple[CodeResult, How | None]:
         """The next result."""
         result = next(self._results, None)
         if result is None:
