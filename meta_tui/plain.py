@@ -1,0 +1,242 @@
+"""The plain front end: an event consumer that writes a run as lines of text.
+
+It shows the same facts as the app, for pipes, logs, small terminals and screen readers. Text from
+models is written with its control characters made visible. It reads no clock and no terminal:
+whoever makes it says how wide the output is and whether colour may be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from meta_tui.chat import CodeResult
+from meta_tui.display import clean
+from meta_tui.events import (
+    Answered,
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    Delta,
+    Failed,
+    How,
+    Rejected,
+    Replied,
+    Requested,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    Scored,
+    SpanStarted,
+    Stored,
+)
+
+Write = Callable[[str], None]
+"""Takes text that may hold newlines; adds none."""
+
+STATUS_WORDS: dict[str, str] = {
+    "answered": "✓ answered",
+    "completed": "✓ completed",
+    "no_answer": "✗ no answer",
+    "failed": "✗ failed",
+    "cancelled": "✗ cancelled",
+    "budget": "▲ stopped by the budget",
+}
+"""Status -> glyph and word; never a colour alone."""
+
+_COLOURS = {"head": "\x1b[1m", "dim": "\x1b[2m", "good": "\x1b[32m", "bad": "\x1b[31m", "warn": "\x1b[33m"}
+_RESET = "\x1b[0m"
+
+
+@dataclass(slots=True)
+class Tally:
+    """Running totals of a stream, for status lines."""
+
+    calls: int = 0
+    cached: int = 0
+    code_runs: int = 0
+    rounds: int = 0
+    tokens: int = 0
+    unknown_tokens: bool = False
+    cost: float = 0.0
+    unknown_cost: bool = False
+
+    def take(self, event: AnyEvent) -> None:
+        """Count one event."""
+        match event:
+            case Requested():
+                self.calls += 1
+            case CodeStarted():
+                self.code_runs += 1
+            case RoundStarted():
+                self.rounds = max(self.rounds, event.number)
+            case Replied():
+                self._reply(event)
+
+    def _reply(self, event: Replied) -> None:
+        usage, how = event.reply.usage, event.how
+        self.tokens += usage.total if usage else 0
+        self.unknown_tokens |= usage is None
+        if how and how.source == "cache":
+            self.cached += 1
+        elif how and how.source == "live":
+            self.cost += how.cost or 0.0
+            self.unknown_cost |= how.cost is None
+
+    @property
+    def cost_text(self) -> str:
+        """Dollars, or "-" where a price is unknown."""
+        return "-" if self.unknown_cost else f"${self.cost:.4f}"
+
+    def line(self) -> str:
+        """`4 rounds · 6 calls (1 cached) · 1 code run · 5,812 tokens · $0.0410`."""
+        tokens = "- tokens" if self.unknown_tokens else f"{self.tokens:,} tokens"
+        cached = f" ({self.cached} cached)" if self.cached else ""
+        parts = [_count(self.rounds, "round"), _count(self.calls, "call") + cached]
+        parts += [_count(self.code_runs, "code run")] if self.code_runs else []
+        return " · ".join([*parts, tokens, self.cost_text])
+
+
+@dataclass(slots=True)
+class Plain:
+    """Writes events as they come; give its `take` to a run as a consumer.
+
+    Args:
+        write: where text goes.
+        colour: whether ANSI colours may be used for our own words.
+        brief: one line for each thing that happened, texts cut.
+    """
+
+    write: Write
+    colour: bool = False
+    brief: bool = False
+    tally: Tally = field(default_factory=Tally)
+    _names: dict[str, str] = field(default_factory=lambda: {"": "Meta Model"})
+    _streaming: tuple[str, int] | None = None
+    _column_start: bool = True
+
+    def take(self, event: AnyEvent) -> None:
+        """Show one event."""
+        self.tally.take(event)
+        match event:
+            case RunStarted():
+                self._started(event)
+            case SpanStarted():
+                self._names[event.span] = event.name
+            case RoundStarted():
+                self._line(f"── Round {event.number} of {event.limit} ──", "head")
+            case Delta():
+                self._delta(event)
+            case Replied():
+                self._replied(event)
+            case Failed():
+                self._failed(event)
+            case CodeFinished():
+                self._code(event.result, event.how)
+            case Rejected():
+                self._line(f"▲ {event.reason}: reminder sent", "warn")
+            case Stored():
+                self._block(f"{event.kind} {event.id}", event.title or event.body)
+            case Scored():
+                self._line(f"  {event.metric}: {event.value:g} {clean(event.feedback)}".rstrip())
+            case Answered():
+                self._block("Answer", event.text, "good")
+            case RunFinished():
+                self._finished(event)
+
+    def _started(self, event: RunStarted) -> None:
+        if not event.span and event.method == "standard":
+            self._names[""] = "Model"
+        where = " · ".join(clean(w) for w in (event.method, event.model, event.sample, event.origin) if w)
+        self._line(where, "head")
+        if event.note:
+            self._line(clean(event.note), "dim")
+        self._block("Question", event.question)
+
+    def _delta(self, event: Delta) -> None:
+        place = (event.span, event.n)
+        if self._streaming is None:
+            self._streaming = place
+            self._line(self._name(event.span), "head")
+            self._column_start = True
+        if self._streaming == place and not self.brief:
+            self._stream(event.text)
+
+    def _stream(self, text: str) -> None:
+        for index, part in enumerate(clean(text).split("\n")):
+            if index:
+                self.write("\n")
+                self._column_start = True
+            if part:
+                self.write(f"  {part}" if self._column_start else part)
+                self._column_start = False
+
+    def _replied(self, event: Replied) -> None:
+        if self._streaming == (event.span, event.n) and not self.brief:
+            self.write("\n" if not self._column_start else "")
+        else:
+            self._block(self._name(event.span), event.reply.text or "(an empty reply)")
+        if self._streaming == (event.span, event.n):
+            self._streaming = None
+        facts = _facts(event)
+        if facts:
+            self._line(f"  {facts}", "dim")
+
+    def _failed(self, event: Failed) -> None:
+        self._streaming = None
+        again = f"; retry {event.attempt} in {event.retry_in:g} s" if event.retry_in is not None else ""
+        word = "▲" if again else "✗"
+        text = f"{word} {self._name(event.span)}: {event.kind} {clean(event.message)}".rstrip()
+        self._line(text + again, "warn" if again else "bad")
+
+    def _code(self, result: CodeResult, how: How | None) -> None:
+        ms = f", {how.ms} ms" if how and how.ms is not None else ""
+        text = "\n".join(part for part in (result.stdout.rstrip(), result.error.rstrip()) if part)
+        self._block(f"  code ran: {result.status}{ms}", text or "(nothing was printed)")
+
+    def _finished(self, event: RunFinished) -> None:
+        good = event.status in ("answered", "completed")
+        reason = f" ({clean(event.reason)})" if event.reason else ""
+        self._line(f"{STATUS_WORDS[event.status]}{reason} · {self.tally.line()}", "good" if good else "bad")
+
+    def _name(self, span: str) -> str:
+        return clean(self._names.get(span, span)).replace("\n", " ")
+
+    def _block(self, head: str, text: str, colour: str = "head") -> None:
+        shown = clean(text)
+        if self.brief:
+            first, _, rest = shown.strip().partition("\n")
+            cut = first[:100] + ("…" if rest or len(first) > 100 else "")
+            self._line(f"{head}: {cut}", colour)
+            return
+        self._line(head, colour)
+        self.write("".join(f"  {line}\n" if line else "\n" for line in shown.split("\n")))
+
+    def _line(self, text: str, colour: str = "") -> None:
+        on = _COLOURS.get(colour, "") if self.colour else ""
+        self.write(f"{on}{text}{_RESET if on else ''}\n")
+
+
+def _facts(event: Replied) -> str:
+    how, usage = event.how, event.reply.usage
+    parts = []
+    if how and how.source in ("cache", "edited", "copy-paste"):
+        parts.append({"cache": "◆ cached"}.get(how.source, how.source))
+    if how and how.source == "live" and how.ms is not None:
+        parts.append(f"{how.ms / 1000:.1f} s")
+    if usage:
+        parts.append(f"{usage.prompt_tokens}+{usage.completion_tokens} tokens")
+    return " · ".join(parts)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def table(rows: Iterable[Iterable[str]], head: Iterable[str]) -> str:
+    """A text table with aligned columns, without a trailing newline."""
+    lines = [list(head), *([clean(cell).replace("\n", " ") for cell in row] for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
