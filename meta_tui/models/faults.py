@@ -24,7 +24,9 @@ _UNREACHABLE = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError"
 _LATE = {"Timeout", "APITimeoutError", "ReadTimeout", "ConnectTimeout", "SocketTimeoutError", "TimeoutError"}
 _FILTERED = {"content_filter", "content_policy_violation", "ContentPolicyViolationError"}
 _NO_KEY = re.compile(r"missing credentials|missing \w+ api key|api[_ ]key (client )?(option )?must be", re.I)
-_PREFIX = re.compile(r"^(?:litellm\.)?[A-Za-z]+(?:Error|Exception|Timeout)(?: - |: )|^(?:litellm\.)?Timeout(?: Error)?: ")
+_PREFIX = re.compile(
+    r"^(?:litellm\.)?[A-Za-z]+(?:Error|Exception|Timeout)(?: - |: )|^(?:litellm\.)?Timeout(?: Error)?: "
+)
 
 
 class Fault(Exception):
