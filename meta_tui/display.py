@@ -47,7 +47,7 @@ _INVISIBLE: dict[int, str] = {
 _SPACE = re.compile(r"\s+")
 
 
-def visible(text: str) -> str:
+def clean(text: str) -> str:
     """`text` with everything that a terminal would obey shown as a symbol instead.
 
     C0 controls become their control pictures (ESC is ␛), C1 controls, bidirectional controls,
@@ -60,16 +60,16 @@ def visible(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """`visible`, and characters that print nothing or look like a space are marked as well: for
+    """`clean`, and characters that print nothing or look like a space are marked as well: for
     a view whose purpose is to show exactly what was sent."""
-    return visible(text).translate(_INVISIBLE)
+    return clean(text).translate(_INVISIBLE)
 
 
 def one_line(text: str, limit: int = 120) -> str:
     """The start of a text on one line of at most `limit` characters: runs of white space become
     one space, controls are made visible, a cut is shown by an ellipsis."""
     head = text[: 4 * limit + 4]
-    line = _SPACE.sub(" ", visible(head)).strip()
+    line = _SPACE.sub(" ", clean(head)).strip()
     if len(line) > limit or (len(head) < len(text) and text[len(head) :][: 4 * limit].strip()):
         return line[: max(0, limit - 1)] + ELLIPSIS
     return line

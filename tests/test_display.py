@@ -6,35 +6,35 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meta_tui.display import marked, one_line, visible
+from meta_tui.display import marked, one_line, clean
 
 ANY_TEXT = st.text(st.characters())
 
 
 def test_text_without_controls_is_given_back_as_it_is():
     for text in ("4*5*6", "[b]x[/b]\n\ttab", "বাংলা తెలుగు 漢字 🙂 e\u0301", ""):
-        assert visible(text) is text
+        assert clean(text) is text
 
 
 def test_c0_controls_become_their_pictures():
-    assert visible("\x1b[31mred\x07\x00\x7f") == "␛[31mred␇␀␡"
+    assert clean("\x1b[31mred\x07\x00\x7f") == "␛[31mred␇␀␡"
 
 
 def test_c1_bidi_and_surrogates_become_replacement_characters():
     assert (
-        visible("a\x9b31m\u202eb\u2066\ud800c\u200f\U000e0041")
+        clean("a\x9b31m\u202eb\u2066\ud800c\u200f\U000e0041")
         == "a\ufffd31m\ufffdb\ufffd\ufffdc\ufffd\ufffd"
     )
 
 
 def test_line_ends():
     """Windows line ends are line ends; a lone carriage return would overwrite, so it is shown."""
-    assert visible("a\r\nb\rc\u2028d") == "a\nb␍c␤d"
+    assert clean("a\r\nb\rc\u2028d") == "a\nb␍c␤d"
 
 
 @given(ANY_TEXT)
 def test_nothing_a_terminal_obeys_is_left(text):
-    shown = visible(text)
+    shown = clean(text)
     left = {unicodedata.category(c) for c in shown if c not in "\n\t"}
     assert not left & {"Cc", "Cs", "Zl", "Zp"}
     assert not set(shown) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -45,7 +45,7 @@ def test_nothing_a_terminal_obeys_is_left(text):
 def test_cleaning_by_pieces_is_cleaning_the_whole(text, cut):
     text = text.replace("\r\n", "\n")
     if not text[:cut].endswith("\r"):
-        assert visible(text[:cut]) + visible(text[cut:]) == visible(text)
+        assert clean(text[:cut]) + clean(text[cut:]) == clean(text)
 
 
 def test_marked_shows_what_cannot_be_seen():
@@ -71,7 +71,7 @@ def test_ten_megabytes_on_one_line_take_linear_time():
 
     def cost(text):
         begun = time.process_time()
-        visible(text)
+        clean(text)
         return time.process_time() - begun
 
     for pattern in ("word ", "\x1b[31m", "\u202e漢", "\r\n"):
