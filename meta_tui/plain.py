@@ -238,5 +238,6 @@ def table(rows: Iterable[Iterable[str]], head: Iterable[str]) -> str:
     lines = [list(head), *([clean(cell).replace("\n", " ") for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     )

@@ -257,7 +257,7 @@ async def with_cassette(
         UsageError: mode `none` and no such file.
         ReplayError: the run is not the recorded one (`none`, `once`).
     """
-    exists = path.exists()
+    exists = os.path.exists(path)  # noqa: PTH110 - asked once, before anything runs
     if mode == "none" and not exists:
         raise UsageError(f"no cassette {path}; record it once with mode once")
     follow = exists and mode != "all"
@@ -320,6 +320,15 @@ def play(recording: Recording, emit: Emit) -> None:
     """
     for event in recording.events:
         emit(event)
+    check_finished(recording)
+
+
+def check_finished(recording: Recording) -> None:
+    """See that the recorded run ended.
+
+    Raises:
+        Unfinished: it did not.
+    """
     if recording.finished is None:
         raise Unfinished("the log ends here; unfinished: resume it")
 
@@ -338,6 +347,7 @@ def check_log(path: Path) -> Recording:
 __all__ = [
     "LogError",
     "RecordMode",
+    "check_finished",
     "check_log",
     "fork",
     "header",

@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,7 +28,9 @@ from meta_tui.methods.expert_python import CODE_LINE, OUTPUT_LINE, published_res
 from meta_tui.models.scripted import Line, ScriptedCode, ScriptedModel
 from meta_tui.protocol import ExpertCall, ExpertCalls, FinalAnswer, final_answer, read, requested_code
 from meta_tui.run import Doors, RunResult
+from meta_tui.runlog import read as read_log
 from meta_tui.sources import header, live, message_log, message_log_digest
+from meta_tui.store import Instruction
 
 MODEL = "gpt-4-32k"
 LABEL = "Question: "
@@ -49,7 +52,7 @@ _EARLY_NOTICE = {"CheckmateInOne", "GameOf24", "geometric_shapes"}
 _SHORT = {"ExpertDynamic", "MultiPersona"}
 _PRESET = PRESETS["published"]
 _NOTICE: str = _PRESET.settings["notice"]
-_TRIES: int = _PRESET.settings["tries"]
+_TEXTS = ("instruction", "label", "suffix", "system", "error", "feedback", "expert_system", "placement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def rows(file: PublishedFile) -> list[dict[str, Any]]:
             continue
         try:
             row = json.loads(line)
-            row["input"], row["message_log"][1]["content"]  # noqa: B018 - the shape that is needed
+            row["input"], row["message_log"][1]["content"]
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise UsageError(
                 f"{file.method}/{file.name}, line {number}: not a published run ({error!r})"
@@ -225,12 +228,16 @@ async def import_run(
     source = Source(file.method, file.task, row, message_log_digest(log))
     method = build(method_id, settings)
     started = header(method, question, model=MODEL, params=_PRESET.params, origin="imported", source=source)
-    to.unlink(missing_ok=True)
+    _remove(to)
     doors = Doors(ScriptedModel(script.replies, how=None), ScriptedCode(script.results, how=None))
     result = await live(method, started, doors, log=to, clock=None)
     if message_log(result.messages) != log:
         raise UsageError(f"{where}: the recovered replies do not give its history; the file may be damaged")
     return result
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 def _recover(log: list[dict[str, str]], method: str, notice: int, where: str) -> _Script:
@@ -239,7 +246,7 @@ def _recover(log: list[dict[str, str]], method: str, notice: int, where: str) ->
     python = method == "MetaPromptingWithPython"
     position, number = 1, 1
     while True:
-        body, headers = _body(log[position]["content"], number, notice)
+        _, headers = _body(log[position]["content"], number, notice)
         if position + 1 == len(log):
             script.fail(headers)
             return script
@@ -363,3 +370,20 @@ def _around(body: str, given: str) -> tuple[str, str, str]:
 
 def _first_sentence(text: str) -> str:
     return text.partition(".")[0] + "."
+
+
+def instruction(method: str, logs: Sequence[Path]) -> Instruction | None:
+    """The published instruction and its texts, from imported logs of one method: the wording
+    that most of them have. None if there are no logs."""
+    found: Counter[str] = Counter()
+    texts: dict[str, dict[str, str]] = {}
+    for log in logs:
+        settings = read_log(log).started.settings
+        found[settings["instruction"]] += 1
+        kept = texts.setdefault(settings["instruction"], {})
+        kept.update({name: settings[name] for name in _TEXTS if settings[name]})
+    if not found:
+        return None
+    name = "suzgun-kalai-2024" if method == "MetaPromptingWithPython" else "suzgun-kalai-2024-no-python"
+    common = found.most_common(1)[0][0]
+    return Instruction(name, "imported from the published runs (Suzgun & Kalai 2024)", texts[common])

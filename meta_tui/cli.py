@@ -1,0 +1,110 @@
+"""The command line: which commands there are, and how an error becomes an exit code.
+
+Commands stand in `meta_tui.commands`; they are the only room that picks concrete classes.
+Exit codes: 0 has an answer or is exact, 1 the run failed or gave no answer, 2 bad input, 3 a
+replay that misses or differs, 4 stopped by a budget, 5 trouble with a provider or the machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from meta_tui import __version__
+from meta_tui.errors import MetaTuiError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("meta_tui.commands.show", "Play a recorded run that comes with meta-tui."),
+    "play": ("meta_tui.commands.show", "Show a recorded run as it happened."),
+    "replay": ("meta_tui.commands.replay", "Run recorded runs again against their logs: exact or not."),
+    "runs": ("meta_tui.commands.runs", "List, show and remove recorded runs."),
+    "diff": ("meta_tui.commands.show", "Compare two recorded runs, round by round."),
+    "import": ("meta_tui.commands.exchange", "Import other people's recorded runs."),
+    "methods": ("meta_tui.commands.methods", "List the methods, show their settings."),
+    "sandbox": ("meta_tui.commands.sandbox", "Run programs as Expert Python's are run."),
+    "completion": ("meta_tui.commands.methods", "Print the completion script for a shell."),
+}
+"""Command -> (module that holds it, one line of help)."""
+
+
+class Lazy(click.Group):
+    """A group that imports a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in the order in which people need them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(COMMANDS[cmd_name][0])
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The help lines, without importing any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Lazy,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Without a command, and in a terminal, the app opens.",
+)
+@click.version_option(__version__, prog_name="meta-tui")
+@click.pass_context
+def cli(ctx: click.Context) -> int | None:
+    """Run, watch, replay and compare scaffolds in which a language model conducts many calls to
+    itself. Everything recorded plays and replays offline, without a key and at no cost."""
+    if ctx.invoked_subcommand is not None:
+        return None
+    from meta_tui.commands.output import is_terminal
+
+    if not is_terminal():
+        click.echo(ctx.get_help())
+        return 0
+    from meta_tui.tui import browse
+
+    return browse()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line (without the program's name); gives back the exit code."""
+    try:
+        result = cli.main(list(argv) if argv is not None else None, "meta-tui", standalone_mode=False)
+    except MetaTuiError as error:
+        click.echo(f"meta-tui: {error}", err=True)
+        return error.exit_code
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.Abort:
+        click.echo("meta-tui: stopped", err=True)
+        return 1
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except BrokenPipeError:
+        _silence_stdout()
+        return 0
+    except KeyboardInterrupt:
+        click.echo("meta-tui: stopped", err=True)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def _silence_stdout() -> None:
+    """The reader of our output went away; do not complain about it at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run() -> None:
+    """Entry point of the installed script."""
+    sys.exit(main())
