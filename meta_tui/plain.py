@@ -79,9 +79,10 @@ class Tally:
         self.unknown_tokens |= usage is None
         if how and how.source == "cache":
             self.cached += 1
-        elif how and how.source == "live":
-            self.cost += how.cost or 0.0
-            self.unknown_cost |= how.cost is None
+        elif how is None or how.cost is None:
+            self.unknown_cost = True
+        else:
+            self.cost += how.cost
 
     @property
     def cost_text(self) -> str:

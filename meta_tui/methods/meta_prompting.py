@@ -30,7 +30,9 @@ from meta_tui.run import Run, Solution
 
 
 class MetaPrompting(Rounds, frozen=True, kw_only=True):
-    """Settings of meta-prompting; the defaults are those for live runs.
+    """One model conducts isolated, fresh-eyed experts; Expert Python's code is run.
+
+    The defaults are those for live runs.
 
     Attributes:
         placement: the instruction is the system message, or opens the first user message.
