@@ -17,6 +17,9 @@ from meta_tui import __version__
 from meta_tui.errors import MetaTuiError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "solve": ("meta_tui.commands.live", "Solve a question with a live model, and record it."),
+    "resume": ("meta_tui.commands.live", "Go on with a run that was stopped, failed or killed."),
+    "fork": ("meta_tui.commands.live", "Go on differently from a line of a recorded run."),
     "demo": ("meta_tui.commands.show", "Play a recorded run that comes with meta-tui."),
     "play": ("meta_tui.commands.show", "Show a recorded run as it happened."),
     "replay": ("meta_tui.commands.replay", "Run recorded runs again against their logs: exact or not."),
@@ -25,6 +28,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("meta_tui.commands.exchange", "Import other people's recorded runs."),
     "methods": ("meta_tui.commands.methods", "List the methods, show their settings."),
     "sandbox": ("meta_tui.commands.sandbox", "Run programs as Expert Python's are run."),
+    "cache": ("meta_tui.commands.care", "Look at, check and clear the reply cache."),
+    "config": ("meta_tui.commands.care", "Show the settings in force and where they come from."),
+    "doctor": ("meta_tui.commands.care", "Check this installation."),
     "completion": ("meta_tui.commands.methods", "Print the completion script for a shell."),
 }
 """Command -> (module that holds it, one line of help)."""

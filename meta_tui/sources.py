@@ -257,7 +257,7 @@ async def with_cassette(
         UsageError: mode `none` and no such file.
         ReplayError: the run is not the recorded one (`none`, `once`).
     """
-    exists = os.path.exists(path)  # noqa: PTH110 - asked once, before anything runs
+    exists = _exists(path)
     if mode == "none" and not exists:
         raise UsageError(f"no cassette {path}; record it once with mode once")
     follow = exists and mode != "all"
@@ -275,6 +275,10 @@ async def with_cassette(
         result = await conduct(method, started, journal, doors, stop=stop)
     os.replace(partial, path)  # noqa: PTH105 - one step, see _rewrite
     return result, journal
+
+
+def _exists(path: Path) -> bool:
+    return path.exists()
 
 
 def _check_same_run(recorded: RunStarted, started: RunStarted) -> None:

@@ -43,8 +43,12 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     notice: str = msgspec.field(default_factory=lambda: text("last_round"))
     tries: int = 1
 
-    async def converse(self, run: Run, history: History, react: React) -> Solution:
-        """Algorithm 1 from its first request to its answer, in at most `rounds` rounds."""
+    async def converse(self, run: Run, opening: History, react: React) -> Solution:
+        """Algorithm 1 from its first request to its answer, in at most `rounds` rounds.
+
+        A run that continues another one puts the last message of the opening behind its history.
+        """
+        history = (*run.history, opening[-1]) if run.history else opening
         for number in range(1, self.rounds + 1):
             run.round(number, self.rounds)
             step = await self._round(run, history, number, react)

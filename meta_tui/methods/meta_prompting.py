@@ -23,6 +23,7 @@ from meta_tui.protocol import (
     FinalAnswer,
     Malformed,
     ParserName,
+    final_answer,
     read,
     requested_code,
 )
@@ -76,7 +77,7 @@ class MetaPrompting(Rounds, frozen=True, kw_only=True):
 
     async def solve(self, run: Run, question: str) -> Solution:
         """Algorithm 1: H_1 = t_init(x), then rounds until an answer or T."""
-        return await self.converse(run, run.history or self.opening(question), self.react)
+        return await self.converse(run, self.opening(question), self.react)
 
     def opening(self, question: str) -> History:
         """t_init: the first messages for a question."""
@@ -92,6 +93,8 @@ class MetaPrompting(Rounds, frozen=True, kw_only=True):
         """Branch A (consult), B (answer) or C (error text) of Algorithm 1."""
         match read(reply, self.parser, first_only=self.first_only):
             case ExpertCalls(calls):
+                if (premature := final_answer(reply)) is not None:
+                    run.keep(premature)
                 outputs = [
                     f'{call.name}\'s output:\n"""\n{await self.consult(run, call)}\n"""' for call in calls
                 ]

@@ -1,0 +1,362 @@
+"""From names and settings to a live run: which model, which layers around it, which log.
+
+This is where concrete doors are picked for the command line, the app and the library alike. The
+layers stand in the order in which a call passes them: budget, cache, gate, retry (inside the
+model). Nothing is imported that a run does not use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from meta_tui import methods, sources, store
+from meta_tui.chat import Message, Params, Request
+from meta_tui.config import Settings
+from meta_tui.errors import UsageError
+from meta_tui.events import How, Origin, Parent, Replied, Requested, RunStarted
+from meta_tui.journal import Emit
+from meta_tui.models.base import Answer, Call, Model, Tell
+from meta_tui.run import Doors, Method, RunResult, Stop
+from meta_tui.runlog import Recording, read
+
+COPY_PASTE = "copy-paste"
+SCRIPT = "script:"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run that can begin: the method, its first event, its history and its log."""
+
+    method: Method
+    started: RunStarted
+    log: Path
+    history: tuple[Message, ...] = ()
+
+    @property
+    def run(self) -> str:
+        """The run id."""
+        return self.log.stem
+
+
+def plan(
+    question: str,
+    settings: Settings,
+    *,
+    method_settings: Mapping[str, Any] | None = None,
+    instruction: str = "",
+    repeat: str = "0",
+    sample: str = "",
+    continues: Recording | None = None,
+) -> Plan:
+    """The run of a question under these settings.
+
+    Args:
+        method_settings: settings of the method that win over preset and instruction.
+        instruction: a named instruction of the user's.
+        continues: a run whose history this one goes on from.
+
+    Raises:
+        UsageError: no question, no model, an unknown method, preset, setting or instruction.
+    """
+    if not question.strip():
+        raise UsageError("there is no question; give it as an argument, with --file, or on standard input")
+    if settings.preset not in methods.PRESETS:
+        raise UsageError(f"no preset {settings.preset!r}; there are {', '.join(methods.PRESETS)}")
+    preset = methods.PRESETS[settings.preset]
+    chosen = preset.settings_of(settings.method)
+    if instruction:
+        chosen |= _instruction(settings.method, instruction)
+    method = methods.build(settings.method, chosen | dict(method_settings or {}))
+    history = history_of(continues) if continues else ()
+    run = store.new_run_id()
+    started = sources.header(
+        method,
+        question,
+        model=model_name(settings),
+        params=_params(settings, preset.params),
+        origin=_origin(settings),
+        repeat=repeat,
+        sample=sample,
+        task=sample.partition(":")[0],
+        seed=settings.seed,
+        history=tuple(message.id for message in history),
+        parent=Parent(continues.path.stem) if continues and continues.path else None,
+    )
+    return Plan(method, started, store.home().runs / f"{run}.jsonl", history)
+
+
+def history_of(recording: Recording) -> tuple[Message, ...]:
+    """The Meta Model's messages up to its last reply, for a follow-up question.
+
+    Raises:
+        UsageError: the run has no reply yet.
+    """
+    asked = [e for e in recording.events if isinstance(e, Requested) and not e.span]
+    replies = {e.n: e for e in recording.events if isinstance(e, Replied) and not e.span}
+    for request in reversed(asked):
+        if request.n in replies:
+            return (*request.messages, replies[request.n].reply.message)
+    raise UsageError("that run has no reply that a question could follow; ask it anew")
+
+
+def model_name(settings: Settings) -> str:
+    """The model as requests and logs name it.
+
+    Raises:
+        UsageError: no model is set.
+    """
+    if not settings.model:
+        raise UsageError(
+            "no model is set; give --model provider/name (or --base-url and --model for a server of your "
+            "own, or --model copy-paste to paste replies from a web chat), or set META_TUI_MODEL"
+        )
+    return "scripted" if settings.model.startswith(SCRIPT) else settings.model
+
+
+def _origin(settings: Settings) -> Origin:
+    if settings.model == COPY_PASTE:
+        return "copy-paste"
+    return "written" if settings.model.startswith(SCRIPT) else "live"
+
+
+def _params(settings: Settings, preset: Params) -> Params:
+    given = Params(temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens)
+    base = preset if preset != Params() or settings.model == COPY_PASTE else Params(temperature=0.0)
+    return given.over(base)
+
+
+def _instruction(method: str, name: str) -> dict[str, Any]:
+    fields = set(methods.method_class(method).__struct_fields__)
+    if "instruction" not in fields:
+        raise UsageError(f"method {method} takes no instruction; leave --instruction out")
+    return {**store.load_instruction(name).settings, "instruction_name": name}
+
+
+@dataclass(slots=True)
+class Session:
+    """Doors that are shared by the runs of one process: one cache, one gate, one ledger.
+
+    Args:
+        settings: the settings in force.
+        model: a model of one's own instead of the one that the settings name.
+        ask: shows a prompt and returns the pasted reply, for `copy-paste`.
+        fresh: read nothing from the cache.
+    """
+
+    settings: Settings
+    model: Model | None = None
+    ask: Any = None
+    fresh: bool = False
+    ledger: Any = field(init=False)
+    _closers: list[Any] = field(default_factory=list)
+    _doors: Doors | None = None
+
+    def __post_init__(self) -> None:
+        from meta_tui.models.limits import Budget, Ledger
+
+        chosen = self.settings
+        self.ledger = Ledger(
+            Budget(chosen.max_calls, chosen.max_tokens_total, chosen.max_dollars, chosen.max_seconds)
+        )
+
+    def doors(self) -> Doors:
+        """The doors of a run under these settings, made once."""
+        if self._doors is None:
+            from meta_tui.sandbox import Sandbox
+
+            code = Sandbox(strict=self.settings.sandbox == "strict")
+            self._closers.append(code)
+            self._doors = Doors(self._model(), code, self._embedder())
+        return self._doors
+
+    async def aclose(self) -> None:
+        """Close connections, files and workers."""
+        for closer in reversed(self._closers):
+            await closer.aclose()
+        self._closers.clear()
+        self._doors = None
+
+    def charge(self, recording: Recording) -> None:
+        """Count the calls of a recording that is about to be followed: budgets see all of a run."""
+        asked = {(e.span, e.n): e for e in recording.events if isinstance(e, Requested)}
+        for event in recording.events:
+            if isinstance(event, Replied):
+                request = asked[event.span, event.n]
+                self.ledger.add(Request(request.messages, request.params), event.reply, event.how)
+
+    def _model(self) -> Model:
+        from meta_tui.models.limits import Budgeted
+
+        return Budgeted(self.model or self._named(), self.ledger)
+
+    def _named(self) -> Model:
+        name = self.settings.model
+        if name == COPY_PASTE:
+            return self._copy_paste()
+        if name.startswith(SCRIPT):
+            from meta_tui.models.scripted import read_script
+
+            return read_script(Path(name.removeprefix(SCRIPT)))
+        return self._provider()
+
+    def _copy_paste(self) -> Model:
+        from meta_tui.models.copy_paste import CopyPasteModel
+
+        if self.ask is None:
+            raise UsageError("copy-paste needs a terminal to show prompts and take replies")
+        return CopyPasteModel(self.ask)
+
+    def _provider(self) -> Model:
+        from meta_tui.models.limits import Gate, Gated
+        from meta_tui.models.litellm_model import LitellmModel
+
+        chosen = self.settings
+        live = LitellmModel(
+            chosen.base_url or None,
+            timeout=chosen.timeout,
+            deadline=chosen.deadline,
+            retries=chosen.retries,
+        )
+        self._closers.append(live)
+        gated: Model = Gated(live, Gate(chosen.concurrency, chosen.per_minute))
+        if not chosen.cache:
+            return gated
+        from meta_tui.models.cached import CachedModel
+
+        cached = CachedModel(gated, store.home().cache, chosen.base_url or None)
+        self._closers.append(_Closing(cached))
+        return cached
+
+    def _embedder(self) -> Any:
+        if self.settings.model in ("", COPY_PASTE) or self.settings.model.startswith(SCRIPT):
+            return None
+        from meta_tui.models.litellm_model import LitellmEmbedder
+
+        return LitellmEmbedder(self.settings.base_url or None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Closing:
+    """A closer that awaits nothing, closed like those that do."""
+
+    target: Any
+
+    async def aclose(self) -> None:
+        self.target.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A model that is asked under another name than the log has: a fork of a run whose model is
+    not to be had is continued by this one. `how.sent` says so."""
+
+    model: Model
+    name: str
+
+    async def answer(self, call: Call, tell: Tell) -> Answer:
+        """The reply of the model below to the request under its own name."""
+        params = msgspec.structs.replace(call.request.params, model=self.name)
+        asked = Call(
+            Request(call.request.messages, params),
+            call.strand,
+            call.draw,
+            call.repeat,
+            call.span,
+            call.role,
+            call.name,
+            call.fresh,
+        )
+        answer = await self.model.answer(asked, tell)
+        sent = {**((answer.how and answer.how.sent) or {}), "model": self.name}
+        return Answer(answer.reply, msgspec.structs.replace(answer.how or How(), sent=sent))
+
+
+async def solve(
+    planned: Plan, session: Session, consumers: Iterable[Emit] = (), stop: Stop | None = None
+) -> RunResult:
+    """Run a plan and record it.
+
+    Raises:
+        RecordError: the log cannot be written.
+    """
+    return await sources.live(
+        planned.method,
+        planned.started,
+        session.doors(),
+        log=planned.log,
+        consumers=consumers,
+        stop=stop,
+        history=planned.history,
+        fresh=session.fresh,
+    )
+
+
+async def resume(
+    path: Path, session: Session, consumers: Iterable[Emit] = (), stop: Stop | None = None
+) -> RunResult:
+    """Go on with a run that did not end by itself; recorded calls count against the budget.
+
+    Raises:
+        UsageError: there is nothing to resume.
+    """
+    recording = sources.resumable(read(path), path)
+    session.charge(recording)
+    doors = session.doors()
+    name = model_name(session.settings)
+    if doors.model is not None and name != recording.started.model:
+        doors = Doors(Renamed(doors.model, name), doors.code, doors.embedder, doors.scorer)
+    return await sources.resume(path, doors, consumers=consumers, stop=stop, fresh=session.fresh)
+
+
+@contextmanager
+def signals(stop: Stop, say: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Ctrl-C stops after the call under way, a second one now; SIGTERM and SIGHUP stop now."""
+    loop = asyncio.get_running_loop()
+    seen: list[int] = []
+
+    def interrupted() -> None:
+        seen.append(1)
+        if len(seen) > 1:
+            stop.now()
+        else:
+            stop.after_call()
+            if say is not None:
+                say("stopping after this call; Ctrl-C again stops now")
+
+    handled = []
+    for number, handler in (
+        (signal.SIGINT, interrupted),
+        (signal.SIGTERM, stop.now),
+        (signal.SIGHUP, stop.now),
+    ):
+        try:
+            loop.add_signal_handler(number, handler)
+            handled.append(number)
+        except (NotImplementedError, RuntimeError, ValueError):
+            continue
+    try:
+        yield
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
+
+
+def exit_code(result: RunResult) -> int:
+    """0 has an answer, 1 failed or none, 4 stopped by a budget, 5 trouble with the provider."""
+    from meta_tui.events import EXIT_CODES
+
+    if result.status == "failed" and result.reason in PROVIDER_TROUBLE:
+        return 5
+    return EXIT_CODES[result.status]
+
+
+PROVIDER_TROUBLE: Sequence[str] = ("auth", "rate_limit", "timeout", "server", "cut", "network")
+"""Failures that are nobody's fault here."""
