@@ -47,14 +47,14 @@ def lock(without: Collection[str] = ()) -> list[Layer]:
     return [_apply(name, layer, without) for name, layer in LAYERS.items()]
 
 
-def limit(seconds: float, memory: int) -> None:
-    """Bound CPU time (seconds from now on) and address space (bytes beyond what is in use)."""
+def limit(seconds: float, memory: int, used: int) -> None:
+    """Bound CPU time (seconds from now on) and address space (bytes beyond those `used` already)."""
     import resource
 
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = int(used.ru_utime + used.ru_stime + seconds) + 2
+    past = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = int(past.ru_utime + past.ru_stime + seconds) + 2
     _bound(resource.RLIMIT_CPU, cpu)
-    _bound(resource.RLIMIT_AS, memory + _address_space())
+    _bound(resource.RLIMIT_AS, memory + used)
 
 
 def _apply(name: str, layer: Callable[[], str], without: Collection[str]) -> Layer:
@@ -87,7 +87,8 @@ def _bound(which: int, value: int) -> None:
     resource.setrlimit(which, (value, value))
 
 
-def _address_space() -> int:
+def address_space() -> int:
+    """Bytes of address space in use, 0 where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:
@@ -274,8 +275,8 @@ REFUSED_EVENTS: Final = (
     "_thread.", "sys.settrace", "sys.setprofile", "sys.addaudithook", "sys._current", "sys.remote_exec",
     "sys._setasync", "sys.monitoring", "cpython.run_", "glob.", "pdb.", "ensurepip.", "_posixsubprocess.",
 )  # fmt: skip
-LET_THROUGH: Final = frozenset({"os.putenv", "os.unsetenv"})
-"""numpy sets a variable of its own process while it is imported."""
+LET_THROUGH: Final = frozenset({"os.putenv", "os.unsetenv", "resource.setrlimit"})
+"""numpy sets a variable of its own process while it is imported; limits can only be lowered."""
 READING_EVENTS: Final = frozenset({"os.listdir", "os.scandir"})
 
 

@@ -32,32 +32,35 @@ VERSION: Final = "1"
 GET: Final = "@get"
 LOOK: Final = "@look"
 STORE: Final = "@store"
+ALTER: Final = "@alter"
 PATTERN: Final = "@pattern"
 ASKED: Final = "@asked"
 UPDATE: Final = "@update"
-"""Names of the guards in the builtins of a program."""
+"""Names of the guards in the builtins of a program; ASKED is followed by a name of ASKED_FOR_NAMES."""
 
 METHODS: Final = frozenset(
     f"__{name}__"
     for name in (
-        "abs add aenter and bool bytes call ceil class_getitem complex contains copy deepcopy del delattr delete "
+        "abs add and bool bytes call ceil class_getitem complex contains copy deepcopy del delattr delete "
         "delitem dir divmod enter eq exit float floor floordiv format ge get getattr getattribute getitem gt "
         "hash iadd iand ifloordiv ilshift imatmul imod imul index init init_subclass int invert ior ipow irshift "
         "isub iter itruediv ixor le len length_hint lshift lt matmul missing mod mul ne neg new next or pos "
         "post_init pow radd rand rdivmod repr reversed rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift "
         "rshift rsub rtruediv rxor set set_name setattr setitem sizeof str sub subclasshook truediv trunc xor"
     ).split()
-    if name != "aenter"
 )
 """Special methods that a program may define."""
 
-CONSTANTS: Final = frozenset({"__slots__", "__doc__", "__all__", "__version__", "__author__", "__match_args__"})
+CONSTANTS: Final = frozenset(
+    {"__slots__", "__doc__", "__all__", "__version__", "__author__", "__match_args__"}
+)
 ASKED_FOR_NAMES: Final = frozenset({"__getattr__", "__getattribute__"})
 ASSIGNABLE: Final = (METHODS | CONSTANTS) - ASKED_FOR_NAMES - {"__del__"}
 READABLE: Final = METHODS | CONSTANTS | {"__name__", "__debug__"}
-"""Special names that may be read or assigned as plain names."""
+"""Special names that may be assigned and read as plain names."""
 
-ATTRIBUTES: Final = (METHODS - {"__set__", "__delete__", "__set_name__", "__subclasshook__", "__del__"}) | frozenset(
+HIDDEN_METHODS: Final = frozenset({"__set__", "__delete__", "__set_name__", "__subclasshook__", "__del__"})
+ATTRIBUTES: Final = (METHODS - HIDDEN_METHODS) | frozenset(
     f"__{name}__"
     for name in (
         "abstractmethods annotations args base bases cause class context dataclass_fields dict doc isabstractmethod "
@@ -67,8 +70,11 @@ ATTRIBUTES: Final = (METHODS - {"__set__", "__delete__", "__set_name__", "__subc
 )
 """Special attributes that may be read; the guard decides from whom."""
 
-STORED: Final = METHODS - ASKED_FOR_NAMES | {"__name__", "__qualname__", "__doc__", "__match_args__", "__cause__"}
+STORED: Final = (METHODS - ASKED_FOR_NAMES) | {"__name__", "__qualname__", "__doc__", "__cause__"}
 """Special attributes that may be written; the guard decides to whom."""
+
+FRAME_ATTRIBUTES: Final[frozenset[str]] = INSPECT_ATTRIBUTES
+"""Attributes that lead to frames and code objects: never read."""
 
 GUARDED: Final = frozenset(
     {"format", "format_map", "mro", "register", "obj", "dump", "dumps", "tofile", "ctypes", "cffi", "capsule"}
@@ -82,27 +88,391 @@ NATIVE: Final = frozenset(
     "startswith endswith find rfind isdigit isalpha isalnum isspace isupper islower zfill ljust rjust center "
     "swapcase casefold partition rpartition encode".split()
 )
-"""Method names of the basic containers, on nothing else dangerous: read without a guard."""
+"""Method names of the basic containers, dangerous on nothing: read without a guard."""
 
-FIELDS: Final[dict[str, frozenset[str]]] = {
-    name: frozenset(fields.split())
-    for name, _, fields in (
-        line.partition(":")
-        for line in (
-            "Import:names ImportFrom:module names level alias:name asname FunctionDef:name args body decorator_list "
-            "returns type_comment type_params ClassDef:name bases keywords body decorator_list type_params "
-            "Lambda:args body arguments:posonlyargs args vararg kwonlyargs kw_defaults kwarg defaults arg:arg "
-            "annotation type_comment keyword:arg value Global:names Nonlocal:names Name:id ctx Attribute:value attr "
-            "ctx ExceptHandler:type name body comprehension:target iter ifs is_async For:target iter body orelse "
-            "type_comment With:items body type_comment AnnAssign:target annotation value simple AugAssign:target op "
-            "value Assign:targets value type_comment NamedExpr:target value MatchAs:pattern name MatchStar:name "
-            "MatchMapping:keys patterns rest MatchClass:cls patterns kwd_attrs kwd_patterns MatchValue:value "
-            "MatchSingleton:value MatchSequence:patterns MatchOr:patterns match_case:pattern guard body "
-            "Match:subject cases TypeAlias:name type_params value TypeVar:name bound default_value ParamSpec:name "
-            "default_value TypeVarTuple:name default_value Try:body handlers orelse finalbody Constant:value kind "
-            "FormattedValue:value conversion format_spec Module:body type_ignores"
-        )
-        .replace(" ", "\n")
-        .split("\n")
-    )
+_NODES: Final = """
+    AnnAssign: target annotation value simple
+    Assign: targets value type_comment
+    Attribute: value attr ctx
+    AugAssign: target op value
+    ClassDef: name bases keywords body decorator_list type_params
+    Constant: value kind
+    ExceptHandler: type name body
+    For: target iter body orelse type_comment
+    FormattedValue: value conversion format_spec
+    FunctionDef: name args body decorator_list returns type_comment type_params
+    Global: names
+    Import: names
+    ImportFrom: module names level
+    Lambda: args body
+    Match: subject cases
+    MatchAs: pattern name
+    MatchClass: cls patterns kwd_attrs kwd_patterns
+    MatchMapping: keys patterns rest
+    MatchOr: patterns
+    MatchSequence: patterns
+    MatchSingleton: value
+    MatchStar: name
+    MatchValue: value
+    Module: body type_ignores
+    Name: id ctx
+    NamedExpr: target value
+    Nonlocal: names
+    ParamSpec: name default_value
+    Try: body handlers orelse finalbody
+    TypeAlias: name type_params value
+    TypeVar: name bound default_value
+    TypeVarTuple: name default_value
+    With: items body type_comment
+    alias: name asname
+    arg: arg annotation type_comment
+    arguments: posonlyargs args vararg kwonlyargs kw_defaults kwarg defaults
+    comprehension: target iter ifs is_async
+    keyword: arg value
+    match_case: pattern guard body
+"""
+FIELDS: Final = {
+    name.strip(): frozenset(fields.split())
+    for name, _, fields in (line.partition(":") for line in _NODES.strip().splitlines())
 }
+"""Fields of the nodes that hold names or flags; another one, set, is a syntax not known here."""
+
+SPOKEN: Final = {
+    "AsyncFunctionDef": "async def",
+    "AsyncFor": "async for",
+    "AsyncWith": "async with",
+    "Await": "await",
+    "TryStar": "except*",
+}
+"""How a refused construct is called in a message; others have the name of their node."""
+
+
+class Refusal(Exception):
+    """A program says something that the policy does not allow; nothing of it has run."""
+
+    def __init__(self, message: str, line: int | None) -> None:
+        super().__init__(f"line {line}: {message}" if line else message)
+        self.line = line
+
+
+def is_special(name: str) -> bool:
+    """Whether a name has the form that Python keeps for itself (`__x__`)."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+def translate(source: str, filename: str, mode: str = "exec") -> CodeType:
+    """Compile a program under the policy.
+
+    Raises:
+        Refusal: a construct that is not allowed or not known, with its line.
+        SyntaxError, ValueError, MemoryError, RecursionError: as `compile` does.
+    """
+    tree = ast.parse(source, filename, mode)
+    return translate_tree(tree, filename, mode)
+
+
+def translate_tree(tree: ast.AST, filename: str, mode: str) -> CodeType:
+    """Compile a tree that was parsed elsewhere; raises as `translate` does."""
+    policy = Policy()
+    guarded = policy.visit(tree)
+    if policy.refusals:
+        raise Refusal(*policy.refusals[0])
+    code: CodeType = compile(guarded, filename, mode, dont_inherit=True)
+    return code
+
+
+class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
+    """Rewrites a tree; `refusals` holds (message, line) of everything that is not allowed."""
+
+    _numbers = iter(range(1 << 62))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refusals: list[tuple[str, int | None]] = []
+        self._classes: list[str] = []
+        self._held: list[list[ast.stmt]] = []
+
+    def error(self, node: ast.AST, info: str) -> None:
+        """Note a refusal at the line of `node`."""
+        self.refusals.append((info, getattr(node, "lineno", None)))
+
+    def not_allowed(self, node: ast.AST) -> None:
+        """Refuse a construct by its name."""
+        name = type(node).__name__
+        self.error(node, f"the sandbox does not run `{SPOKEN.get(name, name)}`")
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node unless it has a field that this policy has never heard of."""
+        known = FIELDS.get(type(node).__name__)
+        if known is not None:
+            for field in node._fields:
+                if field not in known and getattr(node, field, None):
+                    self.error(node, f"the sandbox does not know `{field}` of `{type(node).__name__}`")
+                    return node
+        return super().visit(node)
+
+    def _inside(self, node: ast.AST) -> Any:
+        return self.node_contents_visit(node)
+
+    # Names: every place that binds or reads one
+
+    def _bind(self, node: ast.AST, *names: str | None) -> None:
+        for name in names:
+            if name is not None and is_special(name) and name not in ASSIGNABLE:
+                self.error(node, f"the name `{name}` is kept for Python")
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """Special names only where they are harmless."""
+        if not isinstance(node.ctx, ast.Load):
+            self._bind(node, node.id)
+        elif is_special(node.id) and node.id not in READABLE:
+            self.error(node, f"the name `{node.id}` is kept for Python")
+        return self._inside(node)
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        """Names of a `global` statement."""
+        self._bind(node, *node.names)
+        return self._inside(node)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        """Names of a `nonlocal` statement."""
+        self._bind(node, *node.names)
+        return self._inside(node)
+
+    def visit_arg(self, node: ast.arg) -> Any:
+        """A parameter, whatever its kind."""
+        self._bind(node, node.arg)
+        return self._inside(node)
+
+    def visit_keyword(self, node: ast.keyword) -> Any:
+        """A keyword argument: libraries take special names for more than they look."""
+        self._bind(node.value, node.arg)
+        return self._inside(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        """The name of a caught exception."""
+        self._bind(node, node.name)
+        return self._inside(node)
+
+    def visit_alias(self, node: ast.alias) -> Any:
+        """An imported name and its new name; which module and what of it decides the importer."""
+        self._bind(node, node.asname, node.name if node.asname is None else None)
+        return self._inside(node)
+
+    def visit_Import(self, node: ast.Import) -> Any:
+        """`import`."""
+        return self._inside(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        """`from ... import`, with a star too."""
+        return self._inside(node)
+
+    # Attributes
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """A read becomes a guard's call; a write asks the guard for its object."""
+        self._check_attribute(node, node.attr, reading=isinstance(node.ctx, ast.Load))
+        if isinstance(node.ctx, ast.Load) and node.attr in NATIVE:
+            return self._inside(node)
+        name = self._mangled(node.attr)
+        node = self._inside(node)
+        if isinstance(node.ctx, ast.Load):
+            return self._call(node, self._reader(name), node.value, ast.Constant(name))
+        node.value = self._call(node, self._writer(name), node.value, ast.Constant(name))
+        node.attr = name
+        return node
+
+    def _check_attribute(self, node: ast.AST, name: str, reading: bool) -> None:
+        allowed = ATTRIBUTES if reading else STORED
+        if name in FRAME_ATTRIBUTES or (is_special(name) and name not in allowed):
+            self.error(node, f"the attribute `{name}` is not available in the sandbox")
+
+    def _reader(self, name: str) -> str:
+        return LOOK if name.startswith("_") or name in GUARDED else GET
+
+    def _writer(self, name: str) -> str:
+        return ALTER if is_special(name) else STORE
+
+    def _mangled(self, name: str) -> str:
+        if not name.startswith("__") or name.endswith("__") or not self._classes:
+            return name
+        owner = self._classes[-1].lstrip("_")
+        return f"_{owner}{name}" if owner else name
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """`o.x += v`: read, then v, then the operation, then the write, as Python orders them."""
+        if not isinstance(node.target, ast.Attribute):
+            return self._inside(node)
+        target = node.target
+        self._check_attribute(target, target.attr, reading=True)
+        self._check_attribute(target, target.attr, reading=False)
+        held, name = f"@held{next(self._numbers)}", self._mangled(target.attr)
+        owner = ast.NamedExpr(ast.Name(held, ast.Store()), self.visit(target.value))
+        old = self._call(node, self._reader(name), owner, ast.Constant(name))
+        operator = ast.Constant(type(node.op).__name__)
+        new = self._call(node, UPDATE, operator, old, self.visit(node.value))
+        place = self._call(node, self._writer(name), ast.Name(held, ast.Load()), ast.Constant(name))
+        store = ast.Assign([ast.Attribute(place, name, ast.Store())], new)
+        forget = ast.Delete([ast.Name(held, ast.Del())])
+        for statement in (store, forget):
+            copy_locations(statement, node)
+        return [store, forget]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Annotated assignment."""
+        return self._inside(node)
+
+    def _call(self, at: Any, guard: str, *arguments: ast.expr) -> ast.Call:
+        call = ast.Call(ast.Name(guard, ast.Load()), list(arguments), [])
+        copy_locations(call, at)
+        return call
+
+    # Functions and classes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """A function; one that answers for attributes is never asked for special names."""
+        if node.name in ASKED_FOR_NAMES:
+            node.decorator_list.insert(0, ast.Name(f"{ASKED}{node.name}", ast.Load()))
+            ast.copy_location(node.decorator_list[0], node)
+        elif is_special(node.name) and node.name not in METHODS:
+            self.error(node, f"the method `{node.name}` cannot be defined in the sandbox")
+        return self._inside(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        """A lambda; its parameters are checked one by one."""
+        return self._inside(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        """A class; bases and metaclass are the business of the class guard at run time."""
+        self._bind(node, node.name)
+        for name in ("decorator_list", "bases", "keywords"):
+            setattr(node, name, [self.visit(child) for child in getattr(node, name)])
+        self._classes.append(node.name)
+        if getattr(node, "type_params", None):
+            node.type_params = [self.visit(child) for child in node.type_params]
+        node.body = [new for child in node.body for new in _as_list(self.visit(child))]
+        self._classes.pop()
+        return node
+
+    def visit_TypeAlias(self, node: Any) -> Any:
+        """`type X = ...` of Python 3.12."""
+        return self._inside(node)
+
+    def visit_TypeVar(self, node: Any) -> Any:
+        """A type parameter of Python 3.12."""
+        self._bind(node, node.name)
+        return self._inside(node)
+
+    visit_ParamSpec = visit_TypeVar
+    visit_TypeVarTuple = visit_TypeVar
+
+    # Statements that the base class rewrites for guards which are not needed here
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """A call, with stars too."""
+        return self._inside(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """Items are public."""
+        return self._inside(node)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        """Unpacking is native."""
+        return self._inside(node)
+
+    def visit_For(self, node: ast.For) -> Any:
+        """Iteration is native."""
+        return self._inside(node)
+
+    def visit_With(self, node: ast.With) -> Any:
+        """Context managers are native."""
+        return self._inside(node)
+
+    def visit_Module(self, node: ast.Module) -> Any:
+        """The program."""
+        return self._inside(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        """One `for` of a comprehension."""
+        if node.is_async:
+            self.error(node.target, "the sandbox does not run `async for`")
+        return self._inside(node)
+
+    # Pattern matching reads attributes without a guard, so what stands in a pattern is evaluated
+    # by a guard: `case a.B(x=1)` becomes `case @held.value(x=1)`, with @held made before `match`
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        """`match`, behind the guards of its patterns."""
+        self._held.append([])
+        node = self._inside(node)
+        return [*self._held.pop(), node]
+
+    def visit_match_case(self, node: ast.match_case) -> Any:
+        """One `case`."""
+        return self._inside(node)
+
+    def visit_MatchSingleton(self, node: ast.MatchSingleton) -> Any:
+        """None, True or False."""
+        return self._inside(node)
+
+    def visit_MatchSequence(self, node: ast.MatchSequence) -> Any:
+        """A sequence of patterns."""
+        return self._inside(node)
+
+    def visit_MatchOr(self, node: ast.MatchOr) -> Any:
+        """Alternatives."""
+        return self._inside(node)
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> Any:
+        """A capture."""
+        self._bind(node, node.name)
+        return self._inside(node)
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> Any:
+        """The rest of a sequence."""
+        self._bind(node, node.name)
+        return self._inside(node)
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> Any:
+        """A value: a literal, or a dotted name that is read when its turn comes."""
+        node.value = (
+            self._late(node.value) if isinstance(node.value, ast.Attribute) else self.visit(node.value)
+        )
+        return node
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
+        """Keys (as values), patterns and the rest of a mapping."""
+        self._bind(node, node.rest)
+        node.keys = [self._late(k) if isinstance(k, ast.Attribute) else self.visit(k) for k in node.keys]
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> Any:
+        """A class and the attributes that the pattern reads of its instances."""
+        for name in node.kwd_attrs:
+            if is_special(name) or name in FRAME_ATTRIBUTES or name in GUARDED:
+                self.error(node, f"the attribute `{name}` cannot stand in a pattern")
+        names = [self._mangled(name) for name in node.kwd_attrs]
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
+        if not isinstance(node.cls, ast.Name) or names or node.patterns:
+            asked = ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+            node.cls = self._late(node.cls, asked, ast.Constant(len(node.patterns)))
+        else:
+            node.cls = self.visit(node.cls)
+        return node
+
+    def _late(self, value: ast.expr, *checks: ast.expr) -> ast.Attribute:
+        held = f"@held{next(self._numbers)}"
+        no_arguments = ast.arguments([], [], None, [], [], None, [])
+        guard = self._call(value, PATTERN, ast.Lambda(no_arguments, self.visit(value)), *checks)
+        statement = ast.Assign([ast.Name(held, ast.Store())], guard)
+        copy_locations(statement, value)
+        self._held[-1].append(statement)
+        late = ast.Attribute(ast.Name(held, ast.Load()), "value", ast.Load())
+        copy_locations(late, value)
+        return late
+
+
+def _as_list(result: Any) -> list[Any]:
+    return result if isinstance(result, list) else [] if result is None else [result]

@@ -1,0 +1,5 @@
+"""Modules of optional libraries."""
+
+from typing import Any
+
+MODULES: dict[str, Any] = {}

@@ -1,0 +1,73 @@
+"""The child process: import, lock down, say ready, read one program, answer, end.
+
+It runs as `python -s -P -B -c ...` with a socket as standard input and nothing else of the app. It
+has locked itself down before it reads the program; what it answers is data to the app. Only the
+app's clock bounds it from outside.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import socket
+import sys
+import traceback
+import types
+from typing import Any, Final, NoReturn
+
+from meta_tui.sandbox import lockdown, policy, program, wire
+
+CHANNEL: Final = 3
+"""Where the socket stands while the program runs; 0 to 2 lead nowhere."""
+
+PRELOADED: Final = {"plain": (), "science": ("numpy", "sympy", "mpmath")}
+
+
+def main(kind: str, without: list[str]) -> NoReturn:
+    """Serve one program on standard input's socket."""
+    channel = _move_channel()
+    try:
+        _preload(kind)
+        used = lockdown.address_space()
+        layers = lockdown.lock(without)
+    except BaseException:  # noqa: BLE001 - the worker boundary: the app is told why
+        wire.write(channel, {"failed": traceback.format_exc()})
+        os._exit(1)
+    wire.write(channel, {"layers": layers, "python": platform.python_version(), "policy": policy.VERSION})
+    try:
+        request = wire.read(channel)
+    except (EOFError, OSError, ValueError):
+        os._exit(0)
+    _serve(channel, request, used)
+
+
+def _serve(channel: int, request: dict[str, Any], used: int) -> NoReturn:
+    def finish(answer: dict[str, Any]) -> NoReturn:
+        wire.write(channel, answer)
+        os._exit(0)
+
+    lockdown.limit(request["seconds"], request["memory"], used)
+    program.run(request, finish)
+    os._exit(0)
+
+
+def _move_channel() -> int:
+    os.dup2(0, CHANNEL, inheritable=False)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    if null > CHANNEL:
+        os.close(null)
+    return CHANNEL
+
+
+def _preload(kind: str) -> None:
+    import importlib
+
+    for name in PRELOADED[kind]:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
+    sys.modules["__main__"] = types.ModuleType("__main__")
