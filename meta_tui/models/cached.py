@@ -198,8 +198,8 @@ class _Flight:
 
     async def join(self, tell: Tell) -> Answer:
         queue: asyncio.Queue[str | Attempt | None] = asyncio.Queue()
-        for item in self._told:
-            queue.put_nowait(item)
+        for told in self._told:
+            queue.put_nowait(told)
         self._waiting.add(queue)
         try:
             while (item := await queue.get()) is not None:

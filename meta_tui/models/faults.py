@@ -56,7 +56,18 @@ def fault_of(error: BaseException) -> Fault:
     words = names | {str(getattr(link, "code", "")) for link in links}
     text = tidy(str(error))
     kind = _kind(names, words, links, text)
-    return Fault(kind, text or kind, _wait(links), "insufficient_quota" in words | set(text.split()))
+    return Fault(kind, _said(kind, names, text), _wait(links), "insufficient_quota" in words)
+
+
+def _said(kind: FailureKind, names: set[str], text: str) -> str:
+    """The text, or a clearer one where the library's says nothing."""
+    if "JSONDecodeError" in names:
+        return f"the server sent broken JSON: {text}"
+    if kind == "timeout" and text.startswith("Request timed out"):
+        return "nothing came from the server in time"
+    if text == "Connection error.":
+        return "the connection broke before the reply was whole" if kind == "cut" else "cannot connect"
+    return text or kind
 
 
 def tidy(text: str) -> str:

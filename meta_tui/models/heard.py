@@ -12,7 +12,7 @@ from typing import Any
 
 from meta_tui.chat import Reply, ToolCall, Usage
 from meta_tui.models.faults import Fault
-from meta_tui.models.secrets import Cleaner
+from meta_tui.models.secrets import Cleaner, mend
 
 
 class Heard:
@@ -105,7 +105,7 @@ class Heard:
         plain = logprobs if isinstance(logprobs, dict) else logprobs.model_dump()
         for name, items in plain.items():
             if isinstance(items, list):
-                self._logprobs.setdefault(name, []).extend(items)
+                self._logprobs.setdefault(name, []).extend(_mended(items))
 
     def _keep(self, text: str) -> str:
         if text:
@@ -126,6 +126,17 @@ def usage_of(total: Any, reported: Sequence[Any]) -> Usage | None:
         (_detail(each, "completion_tokens_details", "reasoning_tokens") for each in reported), default=0
     )
     return Usage(total.prompt_tokens or 0, total.completion_tokens or 0, cached, thought)
+
+
+def _mended(value: Any) -> Any:
+    match value:
+        case str():
+            return mend(value)
+        case list():
+            return [_mended(item) for item in value]
+        case dict():
+            return {name: _mended(item) for name, item in value.items()}
+    return value
 
 
 def _detail(usage: Any, group: str, name: str) -> int:

@@ -245,10 +245,8 @@ class Gate:
             return
         async with self._turn:
             now = asyncio.get_running_loop().time
-            while (
-                len(self._starts) == self._per_minute and (wait := self._starts[0] + self._minute - now()) > 0
-            ):
-                await asyncio.sleep(wait)
+            if len(self._starts) == self._per_minute:
+                await asyncio.sleep(max(0.0, self._starts[0] + self._minute - now()))
             self._starts.append(now())
 
 

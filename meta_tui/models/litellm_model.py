@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -215,9 +214,8 @@ async def _library() -> Any:
 def _load() -> Any:
     os.environ.setdefault("LITELLM_OFFLINE_MODE", "true")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import litellm
+    import litellm
+
     litellm.suppress_debug_info = True
     litellm.disable_token_counter = True
     litellm.drop_params = False
@@ -292,13 +290,13 @@ def _door(library: Any, model: str, base_url: str | None) -> Door:
     if base_url and model:
         return Door("openai", model, base_url, False)
     try:
-        _, provider, _, _ = library.get_llm_provider(model)
+        name, provider, _, _ = library.get_llm_provider(model)
     except Exception:  # noqa: BLE001 - the library's boundary
-        provider = ""
+        name, provider = model, ""
     if not provider:
         message = f"no provider is known for {model!r}; write provider/model, or give the server's base URL"
         raise CallFailed("bad_request", message)
-    return Door(provider, model, None, True)
+    return Door(provider, name, None, True)
 
 
 def _address(door: Door) -> dict[str, Any]:
