@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from meta_tui import __version__
-from meta_tui.chat import Message, Params, canonical_json
+from meta_tui.chat import Message, Params
 from meta_tui.errors import Difference, LogError, RecordError, Unfinished, UnknownSetting, UsageError
 from meta_tui.events import (
     FORMAT_VERSION,
@@ -41,6 +41,8 @@ from meta_tui.runlog import Recording, Writer, parse, read, seal
 
 RecordMode = Literal["none", "once", "new_episodes", "all"]
 _replace = msgspec.structs.replace
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_canonical_texts = msgspec.json.Encoder(order="sorted").encode
 
 
 def header(
@@ -93,9 +95,14 @@ async def live(
 
 
 async def replay(
-    recording: Recording, *, consumers: Iterable[Emit] = (), doors: Doors | None = None
+    recording: Recording, *, consumers: Iterable[Emit] = (), method: Method | None = None
 ) -> RunResult:
     """Run the recorded method again against its log: exact, or an error that says where not.
+
+    Args:
+        recording: the log that was read.
+        consumers: told of every event.
+        method: the recorded method, where its id is not registered.
 
     Raises:
         ReplayError: one of its kinds, at the first place that differs.
@@ -103,7 +110,7 @@ async def replay(
     """
     started = recording.started
     journal = Journal(recording, live=False, consumers=consumers)
-    result = await conduct(_method(started), started, journal, doors or Doors(), history=recording.history)
+    result = await conduct(method or _method(started), started, journal, Doors(), history=recording.history)
     journal.check_reached()
     _check_source(started, result)
     return result
@@ -224,14 +231,13 @@ def fork(
             parent=Parent(parent, line, edit is not None),
         )
     )
-    encode = msgspec.json.Encoder(order="deterministic").encode
-    lines = [encode(started), *raw[1 : line - 1]]
+    lines = [_encode(started), *raw[1 : line - 1]]
     if edit is not None:
         target = events.get(line)
         if not isinstance(target, Replied):
             raise UsageError(f"line {line} is no reply; give the line of a Replied to edit it")
         reply = _replace(target.reply, text=edit, usage=None, logprobs=None, reasoning=None, tool_calls=())
-        lines.append(encode(seal(_replace(target, id="", reply=reply, how=How("edited")))))
+        lines.append(_encode(seal(_replace(target, id="", reply=reply, how=How("edited")))))
     new.parent.mkdir(parents=True, exist_ok=True)
     parse(b"".join(line + b"\n" for line in lines))
     _rewrite(new, lines)
@@ -312,8 +318,8 @@ def message_log(messages: Sequence[Message]) -> list[dict[str, str]]:
 
 
 def message_log_digest(log: Sequence[Mapping[str, Any]]) -> str:
-    """SHA-256 (64 hex digits) of the canonical JSON of a message log."""
-    return sha256(canonical_json(list(log))).hexdigest()
+    """SHA-256 (64 hex digits) of the canonical JSON of a message log, whose values are texts."""
+    return sha256(_canonical_texts(list(log))).hexdigest()
 
 
 def play(recording: Recording, emit: Emit) -> None:
