@@ -52,7 +52,7 @@ class Message(Value, frozen=True, dict=True):
         Raises:
             UsageError: the text holds a lone surrogate, which no file can store.
         """
-        return sha256(canonical_json(self)).hexdigest()
+        return sha256(_storable(self)).hexdigest()
 
     @property
     def id(self) -> str:
@@ -211,10 +211,19 @@ def canonical_json(value: Any) -> bytes:
     Text is never normalised. Two values that mean the same give the same bytes on every machine.
 
     Raises:
-        UsageError: NaN or infinity, a key that is no text, or a lone surrogate.
+        UsageError: NaN or infinity, a key that is no text, a lone surrogate, or values in values
+            a thousand deep.
     """
     try:
-        return _encode(_plain(msgspec.to_builtins(value)))
+        return _storable(_plain(msgspec.to_builtins(value, order="deterministic")))
+    except RecursionError as error:
+        raise UsageError("values are nested too deep for a request; flatten them") from error
+
+
+def _storable(value: Any) -> bytes:
+    """Sorted JSON of a value that is plain already, such as a message: it holds only texts."""
+    try:
+        return _encode(value)
     except UnicodeEncodeError as error:
         raise UsageError("text holds a lone surrogate; replace it before sending it") from error
 

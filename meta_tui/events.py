@@ -332,7 +332,7 @@ def parent_span(span: str) -> str:
 
 def is_outcome(event: AnyEvent) -> bool:
     """Whether the event ends or delays an effect of a method."""
-    return isinstance(event, Replied | Failed | Embedded | CodeFinished | Scored)
+    return isinstance(event, Outcome) and not isinstance(event, RunStarted)
 
 
 def to_json(event: AnyEvent) -> bytes:

@@ -207,7 +207,7 @@ class Journal:
         return None if self._clock is None else round(self._clock(), 3)
 
     def _tell(self, event: AnyEvent) -> None:
-        for consumer in self._consumers[:]:
+        for consumer in self._consumers[:] if self._consumers else ():
             try:
                 consumer(event)
             except Exception:  # noqa: BLE001 - a broken display must not end a run that costs money
@@ -261,7 +261,10 @@ def _tracks(recording: Recording) -> dict[str, _Track]:
     for event, line in zip(recording.events, recording.lines, strict=True):
         if is_outcome(event) or isinstance(event, RunStarted):
             continue
-        track = tracks.setdefault(_track_of(event), _Track())
+        of = _track_of(event)
+        track = tracks.get(of)
+        if track is None:
+            track = tracks[of] = _Track()
         track.events.append(event)
         track.lines.append(line)
     return tracks
@@ -270,10 +273,9 @@ def _tracks(recording: Recording) -> dict[str, _Track]:
 def _same(recorded: AnyEvent, event: AnyEvent) -> bool:
     if type(recorded) is not type(event) or recorded.span != event.span:
         return False
-    match recorded, event:
-        case Requested(), Requested():
-            return (recorded.key, recorded.draw, recorded.n) == (event.key, event.draw, event.n)
-    return _replace(recorded, at=None) == event
+    if isinstance(recorded, Effect) and isinstance(event, Effect):
+        return (recorded.key, recorded.draw, recorded.n) == (event.key, event.draw, event.n)
+    return recorded == event if recorded.at is None else _replace(recorded, at=None) == event
 
 
 def describe(event: AnyEvent) -> str:

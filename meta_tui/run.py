@@ -29,6 +29,7 @@ from meta_tui.chat import (
     Reply,
     Request,
     embed_key,
+    request_key,
     score_key,
 )
 from meta_tui.errors import CallFailed, RecordError, ReplayError, Stopped, StrandBusy
@@ -367,9 +368,8 @@ class Run:
 
     def _request(self, messages: Sequence[Message], params: Params | None) -> Requested:
         own = params.over(self._core.params) if params else self._core.params
-        request = Request(tuple(messages), own)
-        key = request.key
-        return Requested(self._next(), key, request.messages, own, self._draw(key), span=self._span.id)
+        key = request_key([message.digest for message in messages], own)
+        return Requested(self._next(), key, tuple(messages), own, self._draw(key), span=self._span.id)
 
     def _open(self, role: str, name: str, strand: _Strand) -> Run:
         self._span.children += 1

@@ -462,25 +462,30 @@ class _Reader:
             raise UnknownId(f"names parameters {id_}, which no earlier line defines") from None
 
     def _check(self, event: AnyEvent) -> None:
-        if isinstance(event, Outcome) and event.id != digest(event):
-            raise OutcomeMismatch(
-                f"{type(event).__name__} {event.id} was changed: it has the id {digest(event)}"
-            )
+        if isinstance(event, Outcome):
+            self._sealed(event)
+            return
         match event:
+            case SpanStarted():
+                self._span(event)
             case CodeStarted():
                 self._effect(event, event.program.key)
             case EmbedStarted():
                 self._effect(event, embed_key(event.model, event.texts))
             case ScoreStarted():
                 self._effect(event, score_key(event.answer))
-            case SpanStarted():
-                self._span(event)
-            case Scored(n=None):
-                pass
-            case Replied() | Failed() | Embedded() | CodeFinished() | Scored():
-                self._outcome(event)
             case _:
                 self._in_span(event.span)
+
+    def _sealed(self, event: Outcome) -> None:
+        found = digest(event)
+        if event.id != found:
+            raise OutcomeMismatch(f"{type(event).__name__} {event.id} was changed: it has the id {found}")
+        match event:
+            case RunStarted() | Scored(n=None):
+                self._in_span(event.span)
+            case Replied() | Failed() | Embedded() | CodeFinished() | Scored():
+                self._outcome(event)
 
     def _span(self, event: SpanStarted) -> None:
         self._in_span(parent_span(event.span))
