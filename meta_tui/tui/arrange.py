@@ -1,0 +1,57 @@
+"""Which parts of a run get a pane and which a single row. Pure: from sizes and spans to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from meta_tui.tui.state import SpanView
+
+POOL = 12
+"""Panes that exist; more parts than fit are rows."""
+
+LOWEST = 7
+"""Rows that a pane needs, borders included."""
+
+WIDE = 110
+"""Cells from which the panes stand in two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Span ids by what they get, in the order in which they began."""
+
+    rows: tuple[str, ...]
+    panes: tuple[str, ...]
+    columns: int = 1
+
+
+def arrange(spans: Sequence[SpanView], chosen: str | None, width: int, height: int) -> Plan:
+    """Panes for the chosen part, those that run, and the latest; rows for the others.
+
+    Args:
+        spans: the parts that have something to show, in order.
+        chosen: the part that a person picked.
+        width, height: cells of the area.
+    """
+    columns = 2 if width >= WIDE else 1
+    room = max(1, min(POOL, columns * max(1, height // LOWEST)))
+    if len(spans) > room:
+        spare = height - min(len(spans) - room, rows_shown(height))
+        room = max(1, min(POOL, columns * max(1, spare // LOWEST)))
+    ranked = sorted(enumerate(spans), key=lambda pair: (-_rank(pair[1], chosen), -pair[0]))
+    kept = {span.id for _, span in ranked[:room]}
+    panes = tuple(span.id for span in spans if span.id in kept)
+    rows = tuple(span.id for span in spans if span.id not in kept)
+    return Plan(rows, panes, columns if len(panes) > 1 else 1)
+
+
+def rows_shown(height: int) -> int:
+    """How many rows of an area may go to parts without a pane."""
+    return max(1, height // 4)
+
+
+def _rank(span: SpanView, chosen: str | None) -> int:
+    if span.id == chosen:
+        return 2
+    return int(span.phase in ("running", "retrying"))
