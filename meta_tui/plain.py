@@ -90,10 +90,10 @@ class Tally:
         return "-" if self.unknown_cost else f"${self.cost:.4f}"
 
     def line(self) -> str:
-        """`4 rounds · 6 calls (1 cached) · 1 code run · 5,812 tokens · $0.0410`."""
+        """`6 calls (1 cached) · 1 code run · 5,812 tokens · $0.0410`."""
         tokens = "- tokens" if self.unknown_tokens else f"{self.tokens:,} tokens"
         cached = f" ({self.cached} cached)" if self.cached else ""
-        parts = [_count(self.rounds, "round"), _count(self.calls, "call") + cached]
+        parts = [_count(self.calls, "call") + cached]
         parts += [_count(self.code_runs, "code run")] if self.code_runs else []
         return " · ".join([*parts, tokens, self.cost_text])
 
@@ -106,11 +106,13 @@ class Plain:
         write: where text goes.
         colour: whether ANSI colours may be used for our own words.
         brief: one line for each thing that happened, texts cut.
+        status: words to put behind a round's header (a budget), asked when the round begins.
     """
 
     write: Write
     colour: bool = False
     brief: bool = False
+    status: Callable[[], str] | None = None
     tally: Tally = field(default_factory=Tally)
     _names: dict[str, str] = field(default_factory=lambda: {"": "Meta Model"})
     _streaming: tuple[str, int] | None = None
@@ -125,7 +127,7 @@ class Plain:
             case SpanStarted():
                 self._names[event.span] = event.name
             case RoundStarted():
-                self._line(f"── Round {event.number} of {event.limit} ──", "head")
+                self._round(event)
             case Delta():
                 self._delta(event)
             case Replied():
@@ -153,6 +155,11 @@ class Plain:
         if event.note:
             self._line(clean(event.note), "dim")
         self._block("Question", event.question)
+
+    def _round(self, event: RoundStarted) -> None:
+        so_far = self.tally.line() if self.tally.calls else ""
+        facts = " · ".join(part for part in (so_far, self.status() if self.status else "") if part)
+        self._line(f"── Round {event.number} of {event.limit} ── {facts}".rstrip(), "head")
 
     def _delta(self, event: Delta) -> None:
         place = (event.span, event.n)
@@ -196,9 +203,12 @@ class Plain:
         self._block(f"  code ran: {result.status}{ms}", text or "(nothing was printed)")
 
     def _finished(self, event: RunFinished) -> None:
+        rounds = f"{_count(self.tally.rounds, 'round')} · " if self.tally.rounds else ""
         good = event.status in ("answered", "completed")
         reason = f" ({clean(event.reason)})" if event.reason else ""
-        self._line(f"{STATUS_WORDS[event.status]}{reason} · {self.tally.line()}", "good" if good else "bad")
+        self._line(
+            f"{STATUS_WORDS[event.status]}{reason} · {rounds}{self.tally.line()}", "good" if good else "bad"
+        )
 
     def _name(self, span: str) -> str:
         return clean(self._names.get(span, span)).replace("\n", " ")

@@ -184,6 +184,17 @@ class Session:
         self._closers.clear()
         self._doors = None
 
+    def budget_line(self) -> str:
+        """`budget 3/10 calls, $0.0120/$0.5`; empty where nothing is capped."""
+        caps, used = self.ledger.budget, self.ledger.totals
+        parts = [f"{used.calls}/{caps.calls} calls"] if caps.calls is not None else []
+        parts += [f"{used.tokens:,}/{caps.tokens:,} tokens"] if caps.tokens is not None else []
+        spent = "-" if used.cost is None else f"${used.cost:.4f}"
+        parts += [f"{spent}/${caps.dollars:g}"] if caps.dollars is not None else []
+        left = self.ledger.seconds_left()
+        parts += [f"{max(0.0, left):.0f} s left"] if left is not None else []
+        return f"budget {', '.join(parts)}" if parts else ""
+
     def charge(self, recording: Recording) -> None:
         """Count the calls of a recording that is about to be followed: budgets see all of a run."""
         asked = {(e.span, e.n): e for e in recording.events if isinstance(e, Requested)}

@@ -17,12 +17,14 @@ from typing import Any, Literal
 import msgspec
 
 from meta_tui import __version__
-from meta_tui.chat import Message, Params
+from meta_tui.chat import CodeResult, Message, Params, canonical_json
 from meta_tui.errors import Difference, LogError, RecordError, Unfinished, UnknownSetting, UsageError
 from meta_tui.events import (
     FORMAT_VERSION,
     Answered,
     AnyEvent,
+    CodeFinished,
+    CodeStarted,
     Failed,
     How,
     Origin,
@@ -36,6 +38,7 @@ from meta_tui.events import (
 )
 from meta_tui.journal import Clock, Emit, Journal
 from meta_tui.methods import rebuild, settings_of
+from meta_tui.models.base import CodeRunner
 from meta_tui.run import Doors, Method, RunResult, Stop, conduct
 from meta_tui.runlog import Recording, Writer, parse, read, seal
 
@@ -322,6 +325,36 @@ def message_log_digest(log: Sequence[Mapping[str, Any]]) -> str:
     return sha256(_canonical_texts(list(log))).hexdigest()
 
 
+async def rerun_code(recording: Recording, runner: CodeRunner) -> list[str]:
+    """Run every recorded program again and compare; one line for each result that differs.
+
+    Compared are status, output, value and the last line of the error: a traceback's other lines
+    depend on the Python version. Results that ended by a time-out are not run again.
+    """
+    differences = []
+    programs = {(e.span, e.n): e.program for e in recording.events if isinstance(e, CodeStarted)}
+    for event, line in zip(recording.events, recording.lines, strict=True):
+        if not isinstance(event, CodeFinished) or event.result.status == "timeout":
+            continue
+        result, _ = await runner.execute(programs[event.span, event.n])
+        for name, old, new in _code_facts(event.result, result):
+            if old != new:
+                differences.append(f"line {line}: {name} was {old!r:.200}, is {new!r:.200}")
+    return differences
+
+
+def _code_facts(old: CodeResult, new: CodeResult) -> list[tuple[str, Any, Any]]:
+    def last(error: str) -> str:
+        return error.strip().rpartition("\n")[2]
+
+    return [
+        ("status", old.status, new.status),
+        ("output", old.stdout.strip(), new.stdout.strip()),
+        ("error", last(old.error), last(new.error)),
+        ("value", old.value, new.value),
+    ]
+
+
 def play(recording: Recording, emit: Emit) -> None:
     """Playback at full speed: every recorded event in order.
 
@@ -366,6 +399,7 @@ __all__ = [
     "message_log_digest",
     "play",
     "replay",
+    "rerun_code",
     "resumable",
     "resume",
     "with_cassette",

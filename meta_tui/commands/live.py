@@ -246,8 +246,8 @@ async def _plain(start: Start, log: Path, settings: Settings, fresh: bool, brief
     from meta_tui.plain import Plain
     from meta_tui.run import Stop
 
-    front = Plain(write, colour=has_colour(), brief=brief)
     live = session.Session(settings, ask=_asker(settings), fresh=fresh)
+    front = Plain(write, colour=has_colour(), brief=brief, status=live.budget_line)
     stop = Stop()
     try:
         with session.signals(stop, note):

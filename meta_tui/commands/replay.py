@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,11 @@ import click
 import msgspec
 
 from meta_tui.commands.output import Progress, json_option, note, print_json
-from meta_tui.errors import LogError, MetaTuiError, ReplayError
+from meta_tui.errors import Difference, LogError, MetaTuiError, ReplayError
 
 if TYPE_CHECKING:
     from meta_tui.events import RunStarted
+    from meta_tui.models.base import CodeRunner
 
 
 class Group(msgspec.Struct):
@@ -47,8 +49,9 @@ class Report(msgspec.Struct):
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the regenerated message logs to this folder as <Method>/<task>.jsonl, in row order.",
 )
+@click.option("--rerun-code", is_flag=True, help="Run the recorded programs again and compare their results.")
 @json_option
-def replay_command(paths: tuple[str, ...], messages: Path | None, as_json: bool) -> int:
+def replay_command(paths: tuple[str, ...], messages: Path | None, rerun_code: bool, as_json: bool) -> int:
     """Run recorded runs again against their logs: exact, or the first event that differs.
 
     PATHS are logs, folders, run ids, names of demos, or `last`. Exit code 0: all exact, 2: only
@@ -57,7 +60,7 @@ def replay_command(paths: tuple[str, ...], messages: Path | None, as_json: bool)
     from meta_tui import store
 
     logs = sorted(store.find_all(paths), key=natural)
-    report = asyncio.run(_replay_all(logs, messages))
+    report = asyncio.run(_replay_all(logs, messages, rerun_code))
     if as_json:
         shown = {"runs": report.runs, "exact": report.exact, "groups": report.groups}
         print_json(shown)
@@ -73,19 +76,35 @@ def natural(path: Path) -> list[Any]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path.as_posix())]
 
 
-async def _replay_all(logs: list[Path], messages: Path | None) -> Report:
+async def _replay_all(logs: list[Path], messages: Path | None, rerun_code: bool) -> Report:
     report, rows = Report(), _Rows(messages)
     progress = Progress("replayed", len(logs))
-    for done, path in enumerate(logs, 1):
-        group, difference, log = await _replay_one(path, report)
-        _count(report, group, path, difference)
-        rows.add(group, log)
-        progress.show(done)
+    async with AsyncExitStack() as stack:
+        runner = await stack.enter_async_context(_sandbox()) if rerun_code else None
+        await _replay_each(logs, report, rows, progress, runner)
     rows.write()
     return report
 
 
-async def _replay_one(path: Path, report: Report) -> tuple[str, MetaTuiError | None, Any]:
+def _sandbox() -> Any:
+    from meta_tui.sandbox import Sandbox
+
+    return Sandbox()
+
+
+async def _replay_each(
+    logs: list[Path], report: Report, rows: _Rows, progress: Progress, runner: CodeRunner | None
+) -> None:
+    for done, path in enumerate(logs, 1):
+        group, difference, log = await _replay_one(path, report, runner)
+        _count(report, group, path, difference)
+        rows.add(group, log)
+        progress.show(done)
+
+
+async def _replay_one(
+    path: Path, report: Report, runner: CodeRunner | None
+) -> tuple[str, MetaTuiError | None, Any]:
     from meta_tui import runlog, sources
 
     group = "-/-"
@@ -93,6 +112,8 @@ async def _replay_one(path: Path, report: Report) -> tuple[str, MetaTuiError | N
         recording = runlog.read(path)
         group = group_of(recording.started)
         result = await sources.replay(recording)
+        if runner is not None and (differences := await sources.rerun_code(recording, runner)):
+            raise Difference(f"code run again: {differences[0]}")
     except ReplayError as error:
         report.different += 1
         return group, error, None
