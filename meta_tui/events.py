@@ -11,7 +11,7 @@ millisecond). Outcomes also carry `how`. `at` and `how` never take part in a com
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -38,6 +38,8 @@ FailureKind = Literal[
     "unknown",
 ]
 """`method`: the method itself gave the effect up (a published run whose expert stage failed)."""
+
+FAILURE_KINDS: frozenset[str] = frozenset(get_args(FailureKind))
 
 EXIT_CODES: dict[Status, int] = {
     "answered": 0,

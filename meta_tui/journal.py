@@ -148,7 +148,7 @@ class Journal:
             for outcome in found:
                 self._tell(outcome)
             return found
-        return [self._moved(outcome, effect) for outcome in found]
+        return [self._moved(outcome, effect) for outcome in found if not _stopped(outcome)]
 
     def outcome(self, event: _Event) -> _Event:
         """An outcome that just arrived: stored, then told. Gives back the stored event."""
@@ -249,6 +249,11 @@ class Journal:
             return text
         nearest = _nearest(effect, self._recording)
         return f"{text}; {nearest}" if nearest else f"{text}; the log holds no request at all"
+
+
+def _stopped(outcome: Result) -> bool:
+    """A stop belongs to the run that was stopped, not to what it asked."""
+    return isinstance(outcome, Failed) and outcome.kind in ("cancelled", "budget")
 
 
 def _track_of(event: AnyEvent) -> str:

@@ -15,11 +15,10 @@ import base64
 import random
 import struct
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from meta_tui.chat import (
     CodeResult,
@@ -34,6 +33,7 @@ from meta_tui.chat import (
 )
 from meta_tui.errors import CallFailed, RecordError, ReplayError, Stopped, StrandBusy
 from meta_tui.events import (
+    FAILURE_KINDS,
     Answered,
     AnyEvent,
     BudgetChanged,
@@ -44,6 +44,7 @@ from meta_tui.events import (
     Embedded,
     EmbedStarted,
     Failed,
+    FailureKind,
     How,
     Rejected,
     Replied,
@@ -111,14 +112,14 @@ class Stop:
         waiter = asyncio.ensure_future(self._now.wait())
         try:
             await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            raise Stopped(self.kind or "cancelled", "stopped while the call was under way")
         finally:
             waiter.cancel()
             if not task.done():
                 task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                await asyncio.wait({task})
+        if task.cancelled():
+            raise Stopped(self.kind or "cancelled", "stopped while the call was under way")
+        return task.result()
 
 
 @dataclass(slots=True)
@@ -199,6 +200,7 @@ class _Core:
     fresh: bool = False
     history: tuple[Message, ...] = ()
     draws: defaultdict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+    chances: dict[str, random.Random] = field(default_factory=dict)
     calls: int = 0
     tokens: int = 0
     best: str | None = None
@@ -214,10 +216,15 @@ class Run:
 
     # What a method may know.
 
-    @cached_property
+    @property
     def random(self) -> random.Random:
-        """Chance that is the same on every replay: seeded by the run's seed and this strand."""
-        return random.Random(f"{self._core.started.seed}/{self._strand.path}")
+        """Chance that is the same on every replay: one sequence for each strand, seeded by the
+        run's seed and the strand's path; spans of a strand draw from it in turn."""
+        path = self._strand.path
+        chances = self._core.chances
+        if path not in chances:
+            chances[path] = random.Random(f"{self._core.started.seed}/{path}")
+        return chances[path]
 
     @property
     def calls(self) -> int:
@@ -439,8 +446,7 @@ class Run:
                 raise Stopped(self._core.stop.kind, "stopped before this call")
             return journal.outcome(await self._core.stop.guard(self._through_door(effect)))
         except CallFailed as error:
-            failed = Failed(effect.n, error.kind, message=error.message, span=effect.span)  # type: ignore[arg-type]
-            return journal.outcome(failed)
+            return journal.outcome(_failed(effect, error))
         except asyncio.CancelledError:
             journal.outcome(Failed(effect.n, "cancelled", span=effect.span))
             raise
@@ -520,9 +526,32 @@ async def conduct(
     """
     started = journal.start(started, history)
     core = _Core(started, journal, doors, stop or Stop(), run_params(started), fresh, tuple(history))
-    run = Run(core, _Span(), _Strand(""))
+    work = _solve(method, Run(core, _Span(), _Strand("")))
+    return await (_to_its_end(work, core.stop) if journal.live else work)
+
+
+async def _to_its_end(work: Coroutine[None, None, T], stop: Stop) -> T:
+    """The result of the work. A cancellation becomes a stop first, so that it meets the method at
+    an effect, where it is recorded and can be replayed; then it is raised. A second one cuts."""
+    task = asyncio.ensure_future(work)
     try:
-        solution = await method.solve(run, started.question)
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.now()
+        try:
+            await asyncio.wait({task})
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+        if not task.cancelled() and (error := task.exception()):
+            raise error from None
+        raise
+
+
+async def _solve(method: Method, run: Run) -> RunResult:
+    core = run._core
+    try:
+        solution = await method.solve(run, core.started.question)
     except Stopped as error:
         return _end(run, "budget" if error.kind == "budget" else "cancelled", error.kind, core.best)
     except CallFailed as error:
@@ -533,8 +562,10 @@ async def conduct(
     except (ReplayError, RecordError):
         raise
     except Exception as error:
-        _end(run, "failed", f"exception {type(error).__name__}", core.best)
-        raise
+        result = _end(run, "failed", f"exception {type(error).__name__}", core.best)
+        if core.journal.live:
+            raise
+        return result
     status: Status = "no_answer" if solution.answer is None else "answered"
     return _end(run, solution.status or status, solution.reason, solution.answer, solution.messages)
 
@@ -567,6 +598,13 @@ def _all_or_first_error(results: Sequence[T | BaseException]) -> list[T]:
     if errors:
         raise errors[0]
     return [r for r in results if not isinstance(r, BaseException)]
+
+
+def _failed(effect: Effect, error: CallFailed) -> Failed:
+    """The outcome for an error; a kind that the log does not know is kept in the message."""
+    if error.kind in FAILURE_KINDS:
+        return Failed(effect.n, cast(FailureKind, error.kind), message=error.message, span=effect.span)
+    return Failed(effect.n, "unknown", message=str(error), span=effect.span)
 
 
 def _final(outcome: Result) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -37,6 +37,7 @@ from meta_tui.errors import (
     RecordError,
     SpanNeverStarted,
     UnknownId,
+    UsageError,
 )
 from meta_tui.events import (
     FORMAT_VERSION,
@@ -141,8 +142,19 @@ def digest(event: Outcome) -> str:
 
 
 def seal(event: _Sealed) -> _Sealed:
-    """The event with its id."""
-    return _replace(event, id=digest(event))
+    """The event with its id, and as a reader of its line will see it.
+
+    A door may give 1 for 1.0 or a number that JSON lacks: whoever goes on with the event must not
+    know more than the log does.
+
+    Raises:
+        UsageError: a lone surrogate, or a value that has no place in this event.
+    """
+    try:
+        stored = cast(_Sealed, _decode(_encode(event)))
+    except (UnicodeEncodeError, msgspec.ValidationError, TypeError, RecursionError) as error:
+        raise UsageError(f"{type(event).__name__} cannot be stored: {error}") from error
+    return _replace(stored, id=digest(stored))
 
 
 @dataclass(slots=True)
@@ -282,7 +294,8 @@ class Writer:
         new = event.messages[keep:]
         self.shelf.last[event.span] = event.messages
         lines = [line for message in new for line in self._message(message)]
-        params_id = "" if event.params == self.shelf.params else event.params.id
+        same = event.params is self.shelf.params or event.params.id == self.shelf.params.id
+        params_id = "" if same else event.params.id
         if params_id and params_id not in self.shelf.param_sets:
             self.shelf.param_sets[params_id] = event.params
             lines.append(_encode(_ParamsLine(params_id, event.params)))
@@ -305,6 +318,7 @@ class Writer:
             while data:
                 data = data[os.write(self._fd, data) :]
         except OSError as error:
+            self.close()  # half a line may stand there: nothing may follow it
             raise RecordError(_cannot_write(self.path, error)) from error
 
 
@@ -375,7 +389,7 @@ class _Reader:
         if tail:
             try:
                 msgspec.json.decode(tail)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 torn = True
             else:
                 self.take(number, tail)
@@ -391,12 +405,14 @@ class _Reader:
         """Check one whole line and add its event."""
         try:
             stored = _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _unreadable(line, error, number) from error
         try:
             self._add(number, stored)
         except LogError as error:
             raise type(error)(str(error), number) from None
+        except UsageError as error:
+            raise BadLine(str(error), number) from error
 
     def _add(self, number: int, line: _Stored) -> None:
         if self._recording is None:
@@ -542,7 +558,7 @@ def _fits(effect: Effect, outcome: Result) -> bool:
 def _unreadable(line: bytes, error: Exception, number: int) -> LogError:
     try:
         version = msgspec.json.decode(line, type=_Version)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         version = _Version()
     if version.e == "RunStarted" and version.format > FORMAT_VERSION:
         return _future(version.format, number)

@@ -7,7 +7,6 @@ a journal and doors; it picks no provider (the command line does) and shows noth
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -17,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from meta_tui import __version__
-from meta_tui.chat import CodeResult, Message, Params, canonical_json
+from meta_tui.chat import CodeResult, Message, Params
 from meta_tui.errors import Difference, LogError, RecordError, Unfinished, UnknownSetting, UsageError
 from meta_tui.events import (
     FORMAT_VERSION,
@@ -151,36 +150,46 @@ def resumable(recording: Recording, path: Path) -> Recording:
     """The recording without its failed end; the file is replaced if that cut anything.
 
     A failure that the method took and went on from stays: only what a stopped or failed run
-    wrote because it ended is cut, or it would fail again for ever.
+    wrote because it ended is cut, or it would fail again for ever. A log that was killed has a
+    failed end if the run was being stopped; its other failures may be such as the method takes.
 
     Raises:
         UsageError: the run answered, completed or reached its own limit.
     """
     finished = recording.finished
-    if finished is None:
+    if finished is None and not any(map(_is_stop, recording.events)):
         return recording
-    if finished.status in ("answered", "completed", "no_answer"):
+    if finished is not None and finished.status in ("answered", "completed", "no_answer"):
         raise UsageError(f"{path.name} ended by itself ({finished.status}); fork it to go on differently")
-    keep = _without_failed_end(recording)
-    if path.exists():
-        _rewrite(path, keep)
-        return read(path)
-    raise UsageError(f"{path} is gone")
+    if not path.exists():
+        raise UsageError(f"{path} is gone")
+    _rewrite(path, _without_failed_end(recording))
+    return read(path)
+
+
+def _is_stop(event: AnyEvent) -> bool:
+    return isinstance(event, Failed) and event.kind in ("cancelled", "budget")
 
 
 def _without_failed_end(recording: Recording) -> list[bytes]:
     assert recording.path is not None
-    raw = recording.path.read_bytes().split(b"\n")
+    raw = recording.path.read_bytes()[: recording.size].split(b"\n")
     dropped = set()
     later: set[str] = set()
     spans = recording.shelf.spans
     for event, line in reversed(list(zip(recording.events, recording.lines, strict=True))):
         strand = spans[event.span]
-        if _is_failed_end(event, strand in later):
+        if _is_failed_end(event, not later.isdisjoint(_line_of_descent(strand))):
             dropped.add(line)
         elif not is_outcome(event):
             later.add(strand)
     return [line for number, line in enumerate(raw, 1) if line and number not in dropped]
+
+
+def _line_of_descent(strand: str) -> list[str]:
+    """A strand and those that wait for it: an error that ends it reaches each of them in turn."""
+    parts = strand.split(".") if strand else []
+    return [".".join(parts[:count]) for count in range(len(parts) + 1)]
 
 
 def _is_failed_end(event: AnyEvent, went_on: bool) -> bool:
@@ -196,12 +205,12 @@ def _is_failed_end(event: AnyEvent, went_on: bool) -> bool:
 
 def _rewrite(path: Path, lines: Sequence[bytes]) -> None:
     """Replace a file in one step: the old one stays whole until the new one is."""
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(b"".join(line + b"\n" for line in lines))
-        os.replace(name, path)  # noqa: PTH105 - the name came from mkstemp
+        new.write_bytes(b"".join(line + b"\n" for line in lines))
+        new.replace(path)
     except OSError as error:
+        new.unlink(missing_ok=True)
         raise RecordError(f"cannot replace {path}: {error.strerror}") from error
 
 
@@ -219,9 +228,12 @@ def fork(
         edit: `line` is a reply, and this text takes its place.
 
     Raises:
-        UsageError: the line is outside of the log, or is no reply although `edit` is given.
+        UsageError: the line is outside of the log, or is no reply although `edit` is given; or
+            the new log exists.
     """
     assert recording.path is not None
+    if new.exists():
+        raise UsageError(f"{new} exists; give the fork a name of its own")
     events = dict(zip(recording.lines, recording.events, strict=True))
     if not 1 < line <= max(recording.lines):
         raise UsageError(f"the log has lines 2 to {max(recording.lines)}; there is no line {line} to fork at")
@@ -230,6 +242,7 @@ def fork(
         _replace(
             recording.started,
             id="",
+            source=None,  # it will not give the authors' history back
             repeat=f"fork:{run}",
             parent=Parent(parent, line, edit is not None),
         )
@@ -256,11 +269,13 @@ async def with_cassette(
     *,
     consumers: Iterable[Emit] = (),
     stop: Stop | None = None,
+    history: Sequence[Message] = (),
 ) -> tuple[RunResult, Journal]:
     """Run against a cassette in one of VCR's record modes; the journal knows what went unused.
 
     `none` replays; `once` replays if the file exists, else records; `new_episodes` takes recorded
-    outcomes by address and asks for the rest, then replaces the file; `all` records anew.
+    outcomes by address and asks for the rest, then replaces the file; `all` records anew. A file
+    that is to be replaced stays until the run has ended.
 
     Raises:
         UsageError: mode `none` and no such file.
@@ -277,12 +292,12 @@ async def with_cassette(
         result = await conduct(method, started, journal, Doors(), stop=stop, history=recording.history)
         journal.check_reached()
         return result, journal
-    partial = path.with_name(f".{path.name}.recording")
+    target = path.with_name(f".{path.name}.recording") if exists else path
     old = read(path) if follow else None
-    with Writer(partial) as writer:
+    with Writer(target) as writer:
         journal = Journal(old, writer=writer, compare=False, rewrite=True, consumers=consumers)
-        result = await conduct(method, started, journal, doors, stop=stop)
-    os.replace(partial, path)  # noqa: PTH105 - one step, see _rewrite
+        result = await conduct(method, started, journal, doors, stop=stop, history=history)
+    os.replace(target, path)  # noqa: PTH105 - one step, see _rewrite
     return result, journal
 
 
