@@ -15,8 +15,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-
 from meta_tui.sandbox import formatting
+from meta_tui.sandbox.classes import EXTENSIBLE, HIDDEN, MATCHABLE, ROOTS, VISIBLE
 from meta_tui.sandbox.policy import (
     ASKED_FOR_NAMES,
     ATTRIBUTES,
@@ -62,38 +62,10 @@ def refuse_attribute(name: object) -> NoReturn:
 
 # Whose class is it?
 
-HIDDEN: Final[frozenset[type]] = frozenset(
-    {
-        types.AsyncGeneratorType,
-        types.CellType,
-        types.CodeType,
-        types.CoroutineType,
-        types.FrameType,
-        types.GetSetDescriptorType,
-        types.ModuleType,
-        types.TracebackType,
-    }
-)
-"""Builtin types whose objects a program may neither hold nor look into."""
-
-ROOTS: Final = set(
-    "__main__ builtins _abc _bisect _blake2 _collections _collections_abc _csv _datetime _decimal _functools "
-    "_hashlib _json _md5 _operator _pydecimal _pydatetime _queue _random _sha1 _sha2 _sha256 _sha3 _sha512 _sre "
-    "_statistics _strptime _struct _weakref abc array base64 bisect calendar chess cmath collections contextlib "
-    "copy csv dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq html itertools "
-    "json math mpmath numbers numpy operator pprint queue random re statistics string struct sympy textwrap time "
-    "types typing unicodedata uuid weakref zlib zoneinfo".split()
-)
-"""Top-level modules whose classes' instances a program may look into."""
-
 KNOWN: set[type] = set()
 """Types whose instances may be looked into (a cache of `is_visible`)."""
-VISIBLE: set[type] = set()
-"""Single classes of other modules that are as good, such as io.StringIO."""
 FREE: set[type] = set()
 """Own classes whose instances may be written to by any plain name."""
-EXTENSIBLE: set[Any] = set()
-"""Library classes that a program may subclass."""
 
 
 def is_own(cls: type) -> bool:
@@ -156,7 +128,7 @@ def presentable(value: Any, name: str) -> Any:
     if isinstance(value, type):
         return stand_in(value)
     if kind is types.MappingProxyType:
-        return dict(value)
+        return types.MappingProxyType(dict(value))
     return value
 
 
@@ -516,7 +488,7 @@ def store(owner: Any, name: str) -> Any:
     if kind in FREE:
         return owner
     if isinstance(owner, type):
-        allowed = is_own(owner) and not name.startswith("_") or _is_owned_by_class_or_new(owner, name)
+        allowed = (is_own(owner) and not name.startswith("_")) or _is_owned_by_class_or_new(owner, name)
     elif is_own(kind):
         allowed = name not in library_names(kind) or _is_overridden(kind, name)
     elif is_own_function(owner):
@@ -845,10 +817,6 @@ def _is_matchable(cls: type) -> bool:
     return not any(is_own(base) and "__subclasshook__" in _names_of(base) for base in _order_of(cls))
 
 
-MATCHABLE: Final[set[type]] = set()
-"""Library classes that patterns may look into."""
-
-
 def _match_args(cls: type) -> tuple[str, ...]:
     for base in _order_of(cls):
         found = _names_of(base).get("__match_args__")
@@ -857,6 +825,9 @@ def _match_args(cls: type) -> tuple[str, ...]:
                 return found
             raise RefusedType("__match_args__ must be a tuple of strings")
     return ()
+
+
+KNOWN.update((Module, SystemModule, Trace, Names))
 
 
 OPERATIONS: Final = {

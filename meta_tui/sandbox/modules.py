@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from meta_tui.sandbox import guards
+from meta_tui.sandbox.classes import HIDDEN
 from meta_tui.sandbox.guards import Module, RefusedImport
 
 OFFERED: Final[dict[str, str]] = {
@@ -112,13 +113,15 @@ Maker = Callable[["Library"], dict[str, Any]]
 class Library:
     """The modules of one program; each is made when it is first imported."""
 
-    def __init__(self, replaced: dict[str, Maker]) -> None:
+    def __init__(self, made: dict[str, Maker], find: Callable[[str], Maker | None]) -> None:
         self._modules: dict[str, Module] = {}
-        self._replaced = replaced
+        self._made = made
+        self._find = find
+        self.builtins: dict[str, Any] = {}
 
     def offers(self, name: str) -> bool:
         """Whether a module of this name is there."""
-        return name in OFFERED or name in self._replaced or name in SCIENCE
+        return name in OFFERED or name in self._made or self._find(name) is not None
 
     def load(self, name: str) -> Module:
         """The module of this name.
@@ -144,13 +147,10 @@ class Library:
 
     def _names(self, name: str) -> dict[str, Any]:
         names: dict[str, Any] = {}
-        if name in SCIENCE:
-            names = SCIENCE[name](self)
-        elif name in OFFERED:
+        if name in OFFERED:
             names = chosen(importlib.import_module(name), OFFERED[name])
-        if name in self._replaced:
-            names.update(self._replaced[name](self))
-        return names
+        maker = self._made.get(name) or self._find(name)
+        return presented({**names, **(maker(self) if maker else {})})
 
     def bring(self, name: str, space: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
         """The `__import__` of a program."""
@@ -198,5 +198,12 @@ def chosen(module: types.ModuleType, names: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if not isinstance(value, types.ModuleType)}
 
 
-SCIENCE: dict[str, Maker] = {}
-"""Modules of numpy, sympy and chess; `science` fills it."""
+def presented(names: dict[str, Any]) -> dict[str, Any]:
+    """Names without what a program may never hold: real modules, metaclasses, frames."""
+    return {name: value for name, value in names.items() if not _is_withheld(value)}
+
+
+def _is_withheld(value: Any) -> bool:
+    if type(value) in HIDDEN:
+        return True
+    return isinstance(value, type) and issubclass(value, type) and not isinstance(value, guards.StandIn)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 from types import CodeType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from RestrictedPython.transformer import (
     INSPECT_ATTRIBUTES,

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Final
 
-from meta_tui.sandbox import extras, policy
+from meta_tui.sandbox import policy, science
 from meta_tui.sandbox.guards import Refused
 from meta_tui.sandbox.modules import Library
 from meta_tui.sandbox.output import Buffer, Stream
@@ -96,7 +96,8 @@ class Run:
             space = {"__name__": "__main__", "__builtins__": __builtins__}
             return space | self._inputs(), compile(self.code, FILENAME, "exec", dont_inherit=True)
         code = policy.translate(self.code, FILENAME)
-        interpreter = Interpreter(FILENAME, Library({**made_modules(FILENAME), **extras.MODULES}))
+        library = Library({**made_modules(FILENAME), **science.MAKERS}, science.sympy_part)
+        interpreter = Interpreter(FILENAME, library)
         self.filenames = interpreter.filenames
         interpreter.space.update(self._inputs())
         return interpreter.space, code

@@ -6,28 +6,24 @@ outside; each keeps the signature and the errors that programs expect.
 
 from __future__ import annotations
 
-import abc
 import ast
 import builtins
 import collections
-import copy
 import dataclasses
-import enum
 import functools
 import operator
 import re
 import sys
 import traceback
 import types
-import typing
 from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, Final, NoReturn
 
 from meta_tui.sandbox import guards, policy
-from meta_tui.sandbox.guards import Names, Refused, RefusedAction, RefusedAttribute
+from meta_tui.sandbox.guards import Names, Refused, RefusedAction
 from meta_tui.sandbox.modules import Library
-from meta_tui.sandbox.output import Stream
+from meta_tui.sandbox.output import Bytes, Stream
 
 PLAIN: Final = (
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float "
@@ -68,8 +64,9 @@ class Interpreter:
     """eval, exec, compile and the namespaces of one program."""
 
     def __init__(self, filename: str, library: Library) -> None:
+        guards.KNOWN.update((Stream, Bytes, Code, AttributeGetter, MethodCaller, NoWarnings))
         self.filenames = {filename, STRING}
-        self.builtins = self._table(library)
+        self.builtins = library.builtins = self._table(library)
         self.space: dict[str, Any] = self.new_space()
         self._tables = {id(self.builtins)}
         self._copies: dict[int, tuple[Any, dict[str, Any]]] = {}
@@ -323,7 +320,7 @@ def parse(source: Any, filename: str = "<unknown>", mode: str = "exec", **_: Any
 
 def namedtuple(typename: Any, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
     """collections.namedtuple whose class is the program's own."""
-    cls = collections.namedtuple(  # noqa: PYI024
+    cls = collections.namedtuple(
         typename, field_names, rename=rename, defaults=defaults, module=guards.PROGRAM
     )
     return guards.enrol(cls)

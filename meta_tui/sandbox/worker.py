@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import platform
-import random
-import socket
 import sys
 import traceback
 import types

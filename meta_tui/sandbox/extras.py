@@ -1,5 +1,0 @@
-"""Modules of optional libraries."""
-
-from typing import Any
-
-MODULES: dict[str, Any] = {}
