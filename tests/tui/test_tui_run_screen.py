@@ -1,0 +1,189 @@
+"""The run screen: what it shows of a recorded run, and what its keys do."""
+
+import pytest
+from tui_runs import ASK_CHECK, CHECK
+
+from meta_tui import runlog
+from meta_tui.tui.app import MetaApp
+from meta_tui.tui.origin import playback
+from meta_tui.tui.screens.run import RunScreen
+from meta_tui.tui.state import EMPTY, apply_all
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def app_for(path, clock, **more):
+    return MetaApp(lambda: RunScreen(playback(path), title=path.stem, fps=0, clock=clock, **more), fps=0)
+
+
+async def settled(app, pilot):
+    await app.workers.wait_for_complete()
+    app.screen.flush()
+    await pilot.pause()
+
+
+async def test_playback_runs_at_its_pace_to_the_end(run_log, clock):
+    app = app_for(run_log, clock)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        assert app.screen.state.seen < len(runlog.read(run_log).events)
+        clock.now += 3600
+        await settled(app, pilot)
+        assert app.screen.state.status == "answered"
+        assert app.screen.state.answer == "(10 - 4) * 5 - 6"
+        assert not app.screen.transport.playing
+
+
+async def test_the_end_shows_every_part_of_the_run(run_log, clock):
+    app = app_for(run_log, clock, speed=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        state, panes = app.screen.state, app.screen.panes
+        assert (state.round, state.calls, state.code_runs) == (4, 6, 1)
+        meta = "\n".join(panes[""].rows)
+        for words in (
+            "ROUND 1 of 16",
+            "Expert Python:",
+            "▲ round 2: ",
+            "ROUND 4 of 16",
+            "ANSWER",
+            "■ answered",
+        ):
+            assert words in meta
+        python = "\n".join(panes["1"].rows)
+        assert "» (10 - 4) * 5 - 6" in python
+        assert "▸ ran 3 lines of Python · ok" in python
+        assert CHECK in "\n".join(panes["2"].rows)
+
+
+async def test_pause_holds_the_picture(run_log, clock):
+    app = app_for(run_log, clock)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        clock.now += 1.0
+        await settled(app, pilot)
+        await pilot.press("space")
+        before = app.screen.state
+        clock.now += 100
+        await settled(app, pilot)
+        assert app.screen.state is before
+        await pilot.press("space")
+        clock.now += 100
+        await settled(app, pilot)
+        assert app.screen.state.status == "answered"
+
+
+async def test_steps_by_call_and_by_round(run_log, clock):
+    app = app_for(run_log, clock)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        for calls in (1, 2, 3):
+            await pilot.press("l")
+            assert app.screen.state.calls == calls
+        await pilot.press("h")
+        assert app.screen.state.calls == 2
+        await pilot.press("right_square_bracket", "right_square_bracket")
+        assert app.screen.state.round == 3
+        await pilot.press("left_square_bracket")
+        assert app.screen.state.round == 2
+        await pilot.press("dollar_sign")
+        assert app.screen.state.status == "answered"
+        await pilot.press("0")
+        assert app.screen.state.seen == 1
+
+
+async def test_speed_changes_the_pace(run_log, clock):
+    app = app_for(run_log, clock)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("greater_than_sign")
+        assert app.screen.transport.speed == 2.0
+        clock.now += 0.1
+        await settled(app, pilot)
+        assert app.screen.transport.time == pytest.approx(0.2)
+        await pilot.press("less_than_sign", "less_than_sign")
+        assert app.screen.transport.speed == 0.5
+
+
+async def test_stepping_shows_the_state_of_the_events_so_far(run_log, clock):
+    """The picture after a step is the picture of the recorded events up to it, nothing else."""
+    events = runlog.read(run_log).events
+    app = app_for(run_log, clock)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("l", "l", "l", "h")
+        seen = app.screen.state.seen
+        shown = app.screen.state.spans["1"].blocks
+        assert shown == apply_all(EMPTY, events[:seen]).spans["1"].blocks
+
+
+async def test_zoom_gives_one_pane_the_screen(run_log, clock):
+    app = app_for(run_log, clock, speed=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("2", "z")
+        await pilot.pause()
+        pane = app.screen.panes["1"]
+        assert pane.size.width > 110
+        assert not app.screen.meta.region.width
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen.meta.region.width
+        assert isinstance(app.screen, RunScreen)
+
+
+async def test_help_explains_and_closes(run_log, clock):
+    app = app_for(run_log, clock)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        text = "\n".join(app.screen.query_one("#help").rows)
+        assert "Play or pause" in text
+        await pilot.press("q")
+        await pilot.pause()
+        assert isinstance(app.screen, RunScreen)
+
+
+async def test_an_unfinished_log_plays_and_says_so(run_log, clock, tmp_path):
+    lines = run_log.read_bytes().splitlines(keepends=True)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(b"".join(lines[:8]))
+    app = app_for(cut, clock)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        clock.now += 100
+        await settled(app, pilot)
+        assert "unfinished: resume it" in "\n".join(app.screen.meta.rows)
+
+
+async def test_narrow_terminals_stack_the_panes(run_log, clock):
+    app = app_for(run_log, clock, speed=0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        await pilot.pause()
+        meta, side = app.screen.meta.region, app.screen.query_one("#side").region
+        assert meta.width == side.width == 80
+        assert side.y >= meta.bottom
+
+
+async def test_what_an_expert_was_asked_stands_above_its_reply(run_log, clock):
+    app = app_for(run_log, clock, speed=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        rows = "\n".join(app.screen.panes["2"].rows)
+        assert rows.index("▏ Is (10 - 4)") < rows.index(CHECK)
+        assert "Expert Mathematician:" in ASK_CHECK
