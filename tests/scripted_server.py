@@ -244,6 +244,27 @@ def unfinished(text: str = "one two three") -> Behaviour:
     return behave
 
 
+def nothing() -> Behaviour:
+    """A stream that closes cleanly before anything came."""
+
+    async def behave(exchange: Exchange) -> None:
+        await exchange.open_stream()
+        await exchange.close_stream()
+
+    return behave
+
+
+def one_piece(text: str = "hello there") -> Behaviour:
+    """A whole reply in one piece of JSON although a stream was asked for."""
+
+    async def behave(exchange: Exchange) -> None:
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        await exchange.json(exchange.envelope([choice], "chat.completion"))
+
+    return behave
+
+
 def error_in_stream(message: str = "the model fell over", text: str = "one two three") -> Behaviour:
     """A stream that ends in an error event."""
 

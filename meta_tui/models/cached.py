@@ -309,6 +309,8 @@ def check(directory: Path, fix: bool = False) -> Checked:
     with _named(directory), closing(_open(directory)) as cache:
         problems = list(_bad_entries(cache, fix))
         problems += [str(warning.message) for warning in cache.check(fix=fix)]
+        for _ in range(2 if fix else 0):  # a file removed leaves folders that the next round removes
+            cache.check(fix=True)
         return Checked(len(cache), tuple(problems))
 
 

@@ -18,9 +18,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from meta_tui.chat import Message, Params, canonical_json
-from meta_tui.errors import CallFailed
+from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import How
 from meta_tui.models.base import Answer, Call, Tell
 from meta_tui.models.faults import Fault, fault_of
@@ -78,6 +79,9 @@ class LitellmModel:
         deadline: seconds for a whole call with all its attempts and pauses, None for no end.
         retries: attempts after the first.
         pause: seconds to wait after attempt number n.
+
+    Raises:
+        UsageError: the address holds a key.
     """
 
     def __init__(
@@ -89,7 +93,7 @@ class LitellmModel:
         retries: int = RETRIES,
         pause: Callable[[int], float] = back_off,
     ) -> None:
-        self.base_url = base_url
+        self.base_url = _without_key(base_url)
         self._timeout = timeout
         self._persist = functools.partial(persist, retries=retries, deadline=deadline, pause=pause)
         self._sendings: dict[str, Sending] = {}
@@ -173,7 +177,7 @@ class LitellmEmbedder:
         retries: int = RETRIES,
         pause: Callable[[int], float] = back_off,
     ) -> None:
-        self.base_url = base_url
+        self.base_url = _without_key(base_url)
         self._timeout = timeout
         self._persist = functools.partial(persist, retries=retries, deadline=deadline, pause=pause)
 
@@ -219,6 +223,7 @@ def _load() -> Any:
     litellm.suppress_debug_info = True
     litellm.disable_token_counter = True
     litellm.drop_params = False
+    litellm.DEFAULT_MAX_RETRIES = 0  # its embedding call takes a 0 for "not given"
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logger = logging.getLogger(name)
         logger.handlers = [logging.NullHandler()]
@@ -276,6 +281,13 @@ def _key_hint(door: Door) -> str:
         names = _load().validate_environment(door.model)["missing_keys"]
     named = f"set {' or '.join(names)}" if names else "check the key"
     return f"{named} in the environment or in a .env file"
+
+
+def _without_key(base_url: str | None) -> str | None:
+    if base_url and "@" in urlsplit(base_url).netloc:
+        names = " or ".join(KEYS_OF_A_SERVER)
+        raise UsageError(f"an address must not hold a key; put it into {names} in the environment")
+    return base_url
 
 
 def _door(library: Any, model: str, base_url: str | None) -> Door:

@@ -176,86 +176,94 @@ async def test_nothing_is_ever_evicted(tmp_path: Path) -> None:
     assert cached.stats(tmp_path).entries == 60
 
 
-async def test_what_can_be_changed_in_a_reply_belongs_to_each_who_asked(tmp_path: Path) -> None:
-    slow = Slow(whole("r", logprobs={"content": [1]}))
-    model = CachedModel(slow, tmp_path)
-    answers = await asyncio.gather(*(model.answer(ask(), Told()) for _ in range(3)))
-    answers[0].reply.logprobs["content"].append(2)
-    assert [answer.reply.logprobs for answer in answers[1:]] == [{"content": [1]}] * 2
+class Held:
+    """Tells a piece, waits until it is let go, tells another and replies."""
 
-
-class Slow:
-    """Tells two pieces with a pause between them, then replies; counts calls and cancellations."""
-
-    def __init__(self, reply: Reply | CallFailed, pause: float = 0.05) -> None:
+    def __init__(self, reply: Reply | CallFailed, held: bool = True) -> None:
         self.reply = reply
-        self.pause = pause
         self.calls = self.cancelled = 0
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+        if not held:
+            self.go.set()
 
     async def answer(self, call: Call, tell: Tell) -> Answer:
         self.calls += 1
+        tell("the ")
+        self.begun.set()
         try:
-            tell("the ")
-            await asyncio.sleep(self.pause)
-            tell("reply")
-            await asyncio.sleep(self.pause)
+            await self.go.wait()
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
+        tell("reply")
         if isinstance(self.reply, CallFailed):
             raise self.reply
         return Answer(self.reply, PAID)
 
 
+async def at_once(held: Held, model: CachedModel, number: int, leaving: int = 0) -> list[Any]:
+    """What so many get who ask the same while the first is under way; some leave before it ends."""
+    tasks = [asyncio.ensure_future(model.answer(ask(), Told())) for _ in range(number)]
+    await held.begun.wait()
+    for task in tasks[:leaving]:
+        task.cancel()
+    await asyncio.wait(tasks[:leaving] or [asyncio.ensure_future(asyncio.sleep(0))])
+    held.go.set()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_what_can_be_changed_in_a_reply_belongs_to_each_who_asked(tmp_path: Path) -> None:
+    held = Held(whole("r", logprobs={"content": [1]}))
+    answers = await at_once(held, CachedModel(held, tmp_path), 3)
+    answers[0].reply.logprobs["content"].append(2)
+    assert [answer.reply.logprobs for answer in answers[1:]] == [{"content": [1]}] * 2
+
+
 async def test_a_hundred_who_ask_at_once_send_one_request_even_if_the_first_leaves(tmp_path: Path) -> None:
-    slow = Slow(whole())
-    model = CachedModel(slow, tmp_path)
-    tasks = [asyncio.ensure_future(model.answer(ask(), Told())) for _ in range(100)]
-    await asyncio.sleep(0.03)
-    tasks[0].cancel()
-    answers = await asyncio.gather(*tasks, return_exceptions=True)
-    assert slow.calls == 1
+    held = Held(whole())
+    answers = await at_once(held, CachedModel(held, tmp_path), 100, leaving=1)
+    assert held.calls == 1
     assert isinstance(answers[0], asyncio.CancelledError)
-    assert [a.reply.text for a in answers[1:] if isinstance(a, Answer)] == ["the reply"] * 99
+    assert [answer.reply.text for answer in answers[1:]] == ["the reply"] * 99
 
 
 async def test_one_of_those_who_wait_has_paid(tmp_path: Path) -> None:
-    model = CachedModel(Slow(whole()), tmp_path)
-    answers = await asyncio.gather(*(model.answer(ask(), Told()) for _ in range(20)))
-    assert sorted(answer.how.source for answer in answers if answer.how) == ["cache"] * 19 + ["live"]
-    assert sum(answer.how.cost or 0 for answer in answers if answer.how) == 0.25
+    held = Held(whole())
+    answers = await at_once(held, CachedModel(held, tmp_path), 20)
+    assert sorted(answer.how.source for answer in answers) == ["cache"] * 19 + ["live"]
+    assert sum(answer.how.cost for answer in answers) == 0.25
 
 
 async def test_all_hear_the_pieces_and_who_comes_late_hears_those_before(tmp_path: Path) -> None:
-    model = CachedModel(Slow(whole(), pause=0.1), tmp_path)
+    held = Held(whole())
+    model = CachedModel(held, tmp_path)
     early, late = Told(), Told()
     first = asyncio.ensure_future(model.answer(ask(), early))
-    await asyncio.sleep(0.15)
-    await asyncio.gather(first, model.answer(ask(), late))
+    await held.begun.wait()
+    second = asyncio.ensure_future(model.answer(ask(), late))
+    await asyncio.sleep(0)
+    held.go.set()
+    await asyncio.gather(first, second)
+    assert held.calls == 1
     assert early == late == ["the ", "reply"]
 
 
 async def test_a_failed_leader_does_not_stampede(tmp_path: Path) -> None:
-    slow = Slow(CallFailed("server", "broke"))
-    model = CachedModel(slow, tmp_path)
-    results = await asyncio.gather(*(model.answer(ask(), Told()) for _ in range(5)), return_exceptions=True)
+    held = Held(CallFailed("server", "broke"))
+    model = CachedModel(held, tmp_path)
+    results = await at_once(held, model, 5)
     assert [(type(r), str(r)) for r in results] == [(CallFailed, "server: broke")] * 5
-    assert slow.calls == 1
-    slow.reply = whole("at last")
+    assert held.calls == 1
+    held.reply = whole("at last")
     assert await said(model, ask()) == "at last"
-    assert slow.calls == 2
+    assert held.calls == 2
 
 
 async def test_the_last_who_leaves_ends_the_call_and_the_next_begins_anew(tmp_path: Path) -> None:
-    slow = Slow(whole(), pause=5)
-    model = CachedModel(slow, tmp_path)
-    tasks = [asyncio.ensure_future(model.answer(ask(), Told())) for _ in range(3)]
-    await asyncio.sleep(0.1)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    assert (slow.calls, slow.cancelled) == (1, 1)
-    slow.pause = 0.01
+    held = Held(whole())
+    model = CachedModel(held, tmp_path)
+    await at_once(held, model, 3, leaving=3)
+    assert (held.calls, held.cancelled) == (1, 1)
     assert await said(model, ask()) == "the reply"
     assert cached.stats(tmp_path).entries == 1
 
@@ -264,7 +272,7 @@ async def test_a_listener_that_fails_hurts_nobody_else(tmp_path: Path) -> None:
     def broken(_: str | Attempt) -> None:
         raise OSError("the log is full")
 
-    model = CachedModel(Slow(whole()), tmp_path)
+    model = CachedModel(Held(whole(), held=False), tmp_path)
     results = await asyncio.gather(
         model.answer(ask(), broken), model.answer(ask(), Told()), return_exceptions=True
     )
@@ -273,38 +281,41 @@ async def test_a_listener_that_fails_hurts_nobody_else(tmp_path: Path) -> None:
 
 
 async def test_equal_requests_with_other_draws_are_never_merged(tmp_path: Path) -> None:
-    slow = Slow(whole())
-    model = CachedModel(slow, tmp_path)
+    held = Held(whole(), held=False)
+    model = CachedModel(held, tmp_path)
     await asyncio.gather(*(model.answer(ask(call={"draw": n}), Told()) for n in range(3)))
-    assert slow.calls == 3
+    assert held.calls == 3
 
 
 async def test_an_attempt_made_again_voids_the_pieces_before_it(tmp_path: Path) -> None:
     again = Attempt("cut", "broke", 1, 0.0)
+    held = Held(whole())
 
     class Retrying:
         async def answer(self, call: Call, tell: Tell) -> Answer:
             tell("half a ")
             tell(again)
-            await asyncio.sleep(0.1)
-            tell("the reply")
-            return Answer(whole(), PAID)
+            return await held.answer(call, tell)
 
     model = CachedModel(Retrying(), tmp_path)
-    first, late = Told(), Told()
-    task = asyncio.ensure_future(model.answer(ask(), first))
-    await asyncio.sleep(0.05)
-    await asyncio.gather(task, model.answer(ask(), late))
-    assert first == ["half a ", again, "the reply"]
-    assert late == [again, "the reply"]
+    early, late = Told(), Told()
+    first = asyncio.ensure_future(model.answer(ask(), early))
+    await held.begun.wait()
+    second = asyncio.ensure_future(model.answer(ask(), late))
+    await asyncio.sleep(0)
+    held.go.set()
+    await asyncio.gather(first, second)
+    assert early == ["half a ", again, "the ", "reply"]
+    assert late == [again, "the ", "reply"]
 
 
 async def test_the_first_of_two_processes_wins_and_both_give_its_reply(tmp_path: Path) -> None:
-    slow = Slow(whole("mine"))
-    task = asyncio.ensure_future(CachedModel(slow, tmp_path).answer(ask(), Told()))
-    await asyncio.sleep(0.03)
-    await said(CachedModel(ScriptedModel([whole("theirs")]), tmp_path), ask())
-    answer = await task
+    class Overtaken:
+        async def answer(self, call: Call, tell: Tell) -> Answer:
+            await said(CachedModel(ScriptedModel([whole("theirs")]), tmp_path), call)
+            return Answer(whole("mine"), PAID)
+
+    answer = await CachedModel(Overtaken(), tmp_path).answer(ask(), Told())
     assert (answer.reply.text, answer.how) == ("theirs", PAID)
 
 
