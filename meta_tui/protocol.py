@@ -89,13 +89,19 @@ def final_answer(reply: str) -> str | None:
         return None
     lead = rest.lstrip()
     if lead.startswith(QUOTES):
-        return lead[len(QUOTES) :].partition(QUOTES)[0].strip()
-    if QUOTES in rest and not rest[: rest.index(QUOTES)].strip():
-        return rest.partition(QUOTES)[2].partition(QUOTES)[0].strip()
+        return _closed(lead[len(QUOTES) :]).strip()
     line, _, paragraph = rest.partition("\n")
     if line.strip():
         return line.strip()
     return paragraph.lstrip("\n").partition("\n\n")[0].strip()
+
+
+def _closed(text: str) -> str:
+    """The text up to the closing quotes; of a longer run of quotes the last three close."""
+    end = text.find(QUOTES)
+    while end >= 0 and text.startswith('"', end + len(QUOTES)):
+        end += 1
+    return text if end < 0 else text[:end]
 
 
 def _compat_calls(reply: str) -> tuple[ExpertCall, ...] | None:
@@ -142,8 +148,8 @@ def code_blocks(text: str) -> list[str]:
 def requested_code(reply: str, run_request: str) -> str | None:
     """The code that an Expert Python reply wants run: None if it does not ask, "" if it asks
     and shows no code, else the last fenced block before the first run request."""
-    before, request, _ = reply.partition(run_request)
-    if not request:
+    if not run_request or run_request not in reply:
         return None
+    before = reply[: reply.index(run_request)]
     blocks = code_blocks(before)
     return blocks[-1].strip() if blocks else ""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,7 +89,7 @@ def published_files(
         tasks: only these of the authors' tasks; all if empty.
 
     Raises:
-        UsageError: nothing there is in that layout.
+        UsageError: nothing there is in that layout, or a file stands there twice.
     """
     files = _zip_files(path) if path.is_file() else _folder_files(path)
     wanted_methods, wanted_tasks = set(methods), set(tasks)
@@ -132,10 +133,12 @@ def _named(files: list[tuple[PurePosixPath, Callable[[], bytes]]]) -> Iterator[P
     seen: set[tuple[str, str]] = set()
     for name, reader in files:
         method, task = name.parent.name, name.stem
-        if method not in METHOD_IDS:
+        if method not in METHOD_IDS or task.startswith("."):
             continue
         short = task.removesuffix(BASELINE_SUFFIX)
         task = task if (method, short) in seen else short
+        if (method, task) in seen:
+            raise UsageError(f"{method}/{task} stands there twice ({name}); give the folder of one copy")
         seen.add((method, task))
         yield PublishedFile(method, task, reader, name.name)
 
@@ -144,21 +147,36 @@ def rows(file: PublishedFile) -> list[dict[str, Any]]:
     """The rows of a file.
 
     Raises:
-        UsageError: a row is no JSON object with input, target and message_log; names the line.
+        UsageError: the file cannot be read, or a row is no object with an input and a message
+            log of texts; names the line.
     """
-    found = []
-    for number, line in enumerate(file.read().decode("utf-8").split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            row["input"], row["message_log"][1]["content"]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise UsageError(
-                f"{file.method}/{file.name}, line {number}: not a published run ({error!r})"
-            ) from error
-        found.append(row)
+    name = f"{file.method}/{file.name}"
+    try:
+        text = file.read().decode("utf-8")
+    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise UsageError(f"{name} cannot be read: {error}") from error
+    lines = enumerate(text.split("\n"), 1)
+    return [_row(line, f"{name}, line {number}") for number, line in lines if line.strip()]
+
+
+def _row(line: str, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+        "".join((row["input"], *_texts(row["message_log"]))).encode()
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{where}: not a published run ({error!r})") from error
+    found: dict[str, Any] = row
     return found
+
+
+def _texts(log: Any) -> list[str]:
+    """The contents of a message log, which is a list of {role, content} and nothing else."""
+    if not isinstance(log, list) or len(log) < 2:
+        raise ValueError("message_log is no list of messages")
+    for message in log:
+        if message.keys() != {"role", "content"} or not isinstance(message["role"], str):
+            raise ValueError(f"a message is no {{role, content}}: {message!r:.80}")
+    return [message["content"] for message in log]
 
 
 def bounds(file: PublishedFile, logs: list[list[dict[str, str]]]) -> tuple[int, int]:
@@ -232,6 +250,7 @@ async def import_run(
     doors = Doors(ScriptedModel(script.replies, how=None), ScriptedCode(script.results, how=None))
     result = await live(method, started, doors, log=to, clock=None)
     if message_log(result.messages) != log:
+        _remove(to)
         raise UsageError(f"{where}: the recovered replies do not give its history; the file may be damaged")
     return result
 
@@ -256,12 +275,12 @@ def _recover(log: list[dict[str, str]], method: str, notice: int, where: str) ->
         failed = not last and log[position + 2]["role"] == "assistant"
         if failed or (last and _HEADER.match(reply) and not _ends(reply, method)):
             reply, _ = _body(reply, number, notice)
-        script.replies.append(reply)
-        calls = _calls(reply, method)
-        if failed:
+            script.replies.append(reply)
             script.fail(1, "method")
             position += 1
             continue
+        script.replies.append(reply)
+        calls = _calls(reply, method)
         if last:
             return script
         following, _ = _body(log[position + 2]["content"], number + 1, notice)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 
@@ -19,6 +20,8 @@ from meta_tui.protocol import FinalAnswer, final_answer
 from meta_tui.run import Run, Solution
 
 History = tuple[Message, ...]
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 React = Callable[[Run, str], Awaitable[FinalAnswer | str]]
 """What follows a Meta Model reply: the answer, or the text of the next user message."""
@@ -38,10 +41,10 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     system: str = msgspec.field(default_factory=lambda: text("generic_system"))
     error: str = msgspec.field(default_factory=lambda: text("error"))
-    rounds: int = 16
+    rounds: Count = 16
     notice_round: int = 15
     notice: str = msgspec.field(default_factory=lambda: text("last_round"))
-    tries: int = 1
+    tries: Count = 1
 
     async def converse(self, run: Run, opening: History, react: React) -> Solution:
         """Algorithm 1 from its first request to its answer, in at most `rounds` rounds.

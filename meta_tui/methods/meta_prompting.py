@@ -8,7 +8,7 @@ wording of prompts (`prompts`), and running code (the sandbox, behind the run).
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -70,7 +70,7 @@ class MetaPrompting(Rounds, frozen=True, kw_only=True):
     expert_system: str = msgspec.field(default_factory=lambda: text("expert_system"))
     python_note: str = msgspec.field(default_factory=lambda: text("python_note"))
     run_request: str = "Please run this code!"
-    code_seconds: float = 5.0
+    code_seconds: Annotated[float, msgspec.Meta(gt=0)] = 5.0
     code_wording: Wording = "ours"
     feedback: str = msgspec.field(default_factory=lambda: text("feedback"))
     glue: str = "\n\n"
