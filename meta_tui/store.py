@@ -135,7 +135,7 @@ def find(name: str) -> Path:
         UsageError: nothing or several things have that name.
     """
     path = Path(name)
-    if path.exists():
+    if name and path.exists():
         return path
     stems = {p.stem: p for p in (*logs_in(shipped("cassettes")), *_own_logs())}
     if name == "last" and (own := _own_logs()):
@@ -236,38 +236,49 @@ class Index:
         self.index = index
 
     def summaries(self) -> list[RunSummary]:
-        """All runs, newest first. Only logs that are new or changed are read."""
+        """All runs, newest first. Only logs that are new or changed are read.
+
+        An index that is damaged is thrown away and built anew: the logs alone count.
+        """
         if not self.folder.is_dir():
             return []
+        try:
+            return self._look()
+        except (sqlite3.DatabaseError, msgspec.DecodeError) as error:
+            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+                raise UsageError(f"cannot use the run index {self.index}: {error}") from error
+            self._remove()
+            return self._look()
+        except OSError as error:
+            raise UsageError(f"cannot use the run index {self.index}: {error.strerror}") from error
+
+    def rebuild(self) -> int:
+        """Throw the index away and read every log again; how many there are."""
+        self._remove()
+        return len(self.summaries())
+
+    def _remove(self) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{self.index}{suffix}").unlink(missing_ok=True)
+
+    def _look(self) -> list[RunSummary]:
         with self._open() as db:
             self._refresh(db)
             rows = db.execute("SELECT summary FROM runs ORDER BY started DESC, id DESC").fetchall()
         decode = msgspec.json.Decoder(RunSummary).decode
         return [decode(row[0]) for row in rows]
 
-    def rebuild(self) -> int:
-        """Throw the index away and read every log again; how many there are."""
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self.index}{suffix}").unlink(missing_ok=True)
-        return len(self.summaries())
-
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
+        self.index.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(self.index, timeout=10, isolation_level=None)
         try:
-            db = self._connect()
-        except sqlite3.DatabaseError as error:
-            if "lock" in str(error) or "readonly" in str(error) or "unable to open" in str(error):
-                raise UsageError(f"cannot use the run index {self.index}: {error}") from error
-            self.index.unlink(missing_ok=True)
-            db = self._connect()
-        try:
+            self._prepare(db)
             yield db
         finally:
             db.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        self.index.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(self.index, timeout=10, isolation_level=None)
+    def _prepare(self, db: sqlite3.Connection) -> None:
         if db.execute("PRAGMA user_version").fetchone()[0] != INDEX_VERSION:
             db.execute("DROP TABLE IF EXISTS runs")
             db.execute(
@@ -275,7 +286,6 @@ class Index:
                 "started REAL, summary BLOB)"
             )
             db.execute(f"PRAGMA user_version={INDEX_VERSION}")
-        return db
 
     def _refresh(self, db: sqlite3.Connection) -> None:
         known = {row[0]: (row[1], row[2]) for row in db.execute("SELECT path, mtime, size FROM runs")}
