@@ -166,7 +166,6 @@ class Plain:
         if self._streaming is None:
             self._streaming = place
             self._line(self._name(event.span), "head")
-            self._column_start = True
         if self._streaming == place and not self.brief:
             self._stream(event.text)
 
@@ -181,7 +180,7 @@ class Plain:
 
     def _replied(self, event: Replied) -> None:
         if self._streaming == (event.span, event.n) and not self.brief:
-            self.write("\n" if not self._column_start else "")
+            self._end_line()
         else:
             self._block(self._name(event.span), event.reply.text or "(an empty reply)")
         if self._streaming == (event.span, event.n):
@@ -223,8 +222,15 @@ class Plain:
         self._line(head, colour)
         self.write("".join(f"  {line}\n" if line else "\n" for line in shown.split("\n")))
 
+    def _end_line(self) -> None:
+        """A reply that is still being written must not run into what comes between."""
+        if not self._column_start:
+            self.write("\n")
+            self._column_start = True
+
     def _line(self, text: str, colour: str = "") -> None:
         on = _COLOURS.get(colour, "") if self.colour else ""
+        self._end_line()
         self.write(f"{on}{text}{_RESET if on else ''}\n")
 
 
