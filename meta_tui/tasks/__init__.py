@@ -1,1 +1,175 @@
-"""To be written."""
+"""Task families: their samples, generators and graders, by id.
+
+A family is a module that exports `FAMILY`. Everything in this room is pure: no model, no file,
+no clock; a grader whose answers are code is handed an `execute` callable and runs nothing itself.
+Reading and writing task files is `loaders`. What a sample's witness says never reaches a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+import msgspec
+
+from meta_tui.chat import CodeResult, Program, Value
+from meta_tui.errors import UsageError
+
+GraderName = Literal["paper", "strict"]
+Verdict = Literal["correct", "incorrect", "abstained", "ambiguous", "no_answer", "error"]
+Execute = Callable[[Program], Awaitable[CodeResult]]
+"""Runs a program in the sandbox."""
+
+SPLITS = ("train", "dev", "test")
+
+
+class Sample(Value, frozen=True, kw_only=True):
+    """One problem of a task.
+
+    Attributes:
+        input: the problem itself, without the task's description.
+        target: the expected answer, as text.
+        task: task id (`game24`, `mgsm_bn`).
+        index: its place in its file or generation, from 0.
+        meta: kind, difficulty, split, witness and whatever the graders need; never shown.
+    """
+
+    input: str
+    target: str
+    task: str = ""
+    index: int = 0
+    meta: dict[str, Any] = {}
+
+    @property
+    def id(self) -> str:
+        """`<task>:<index>`."""
+        return f"{self.task}:{self.index}"
+
+
+class Grade(Value, frozen=True):
+    """What a grader makes of an answer. Accuracy counts only `correct`.
+
+    Attributes:
+        score: in [0, 1]; 1 for a correct answer of a family without partial scores.
+        reason: why, in a few words, for people.
+        answer: what was read as the answer.
+        details: sub-verdicts and notes by name.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    answer: str = ""
+    score: float = 0.0
+    details: dict[str, Any] = {}
+
+
+Grader = Callable[[Sample, str], Grade]
+"""From a sample and the whole last reply (marker included) to a grade."""
+
+CodeGrader = Callable[[Sample, str, Execute], Awaitable[Grade]]
+"""The same where the answer is code that must be run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A task family.
+
+    Attributes:
+        id: task id.
+        title: its name for people.
+        description: stands before every input in the question, as the paper's task description.
+        generate: sample number `index` of a seed; independent of how many are made.
+        graders: by name, `paper` and `strict` where both exist.
+        ask: the question of a sample; by default description, blank line, input.
+        variants: further task ids that this family serves (`mgsm_bn`), each with its own title.
+        extra: the optional dependency that generating or grading needs (`graders`), if any.
+        options: knobs of the generator with their defaults (difficulty, goal, language).
+    """
+
+    id: str
+    title: str
+    description: str
+    generate: Callable[..., Sample]
+    graders: Mapping[str, Grader | CodeGrader]
+    ask: Callable[[Sample], str] | None = None
+    variants: Mapping[str, str] = field(default_factory=dict)
+    extra: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def question(self, sample: Sample) -> str:
+        """The text that a method is asked."""
+        if self.ask is not None:
+            return self.ask(sample)
+        return f"{self.description}\n\n{sample.input}" if self.description else sample.input
+
+
+FAMILIES: dict[str, str] = {
+    "game24": "meta_tui.tasks.game24",
+    "checkmate": "meta_tui.tasks.checkmate",
+    "shapes": "meta_tui.tasks.shapes",
+    "arithmetic": "meta_tui.tasks.arithmetic",
+    "words": "meta_tui.tasks.words",
+    "puzzles": "meta_tui.tasks.puzzles",
+    "mgsm": "meta_tui.tasks.mgsm",
+    "sonnets": "meta_tui.tasks.sonnets",
+    "theorem": "meta_tui.tasks.theorem",
+    "grids": "meta_tui.tasks.grids",
+    "opt": "meta_tui.tasks.opt",
+    "symreg": "meta_tui.tasks.symreg",
+}
+"""Task id -> module."""
+
+
+def family(task: str) -> Family:
+    """The family of a task id; `mgsm_bn` belongs to `mgsm`.
+
+    Raises:
+        UsageError: there is no such task; the message lists those that exist.
+    """
+    base = task if task in FAMILIES else task.partition("_")[0]
+    if base not in FAMILIES:
+        raise UsageError(f"no task {task!r}; there are {', '.join(FAMILIES)}")
+    found: Family = import_module(FAMILIES[base]).FAMILY
+    if task != base and task not in found.variants:
+        raise UsageError(f"no task {task!r}; {base} has {', '.join(found.variants) or 'no variants'}")
+    return found
+
+
+async def grade(sample: Sample, reply: str, grader: str = "strict", execute: Execute | None = None) -> Grade:
+    """The grade of a reply (the whole last message of a run, marker included).
+
+    Args:
+        grader: `strict` or `paper`.
+        execute: runs programs, for families whose answers are code.
+
+    Raises:
+        UsageError: the family lacks that grader, or needs `execute` and has none.
+    """
+    found = family(sample.task)
+    if grader not in found.graders:
+        raise UsageError(f"task {sample.task} has no grader {grader!r}; it has {', '.join(found.graders)}")
+    outcome: Any = (
+        found.graders[grader](sample, reply, execute)  # type: ignore[call-arg]
+        if grader in CODE_GRADED.get(found.id, ())
+        else found.graders[grader](sample, reply)  # type: ignore[call-arg]
+    )
+    return outcome if isinstance(outcome, Grade) else await _run(outcome, sample, execute)
+
+
+CODE_GRADED: dict[str, tuple[str, ...]] = {"puzzles": ("paper", "strict")}
+"""Families whose graders of these names run code."""
+
+
+async def _run(outcome: Awaitable[Grade], sample: Sample, execute: Execute | None) -> Grade:
+    if execute is None:
+        if hasattr(outcome, "close"):
+            outcome.close()
+        raise UsageError(f"answers of {sample.task} are code; grading them needs the sandbox")
+    return await outcome
+
+
+def decode(line: bytes | str) -> Sample:
+    """A sample from a JSON line of our own task files."""
+    return msgspec.json.decode(line, type=Sample)
