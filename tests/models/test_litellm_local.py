@@ -27,7 +27,9 @@ PROTOCOL = r'root ::= "Expert " [A-Z] [a-z]{3,8} ":\n\"\"\"\n" [a-z ]{5,30} "\n\
 
 async def test_a_reply_comes_piece_by_piece_and_is_counted(local_url: str, litellm_model: Make) -> None:
     told = Told()
-    answer = await litellm_model(local_url, **PATIENT).answer(ask("Say hello.", **STEADY, max_tokens=12), told)
+    answer = await litellm_model(local_url, **PATIENT).answer(
+        ask("Say hello.", **STEADY, max_tokens=12), told
+    )
     assert answer.reply.text == told.text != ""
     assert len(told) > 3
     assert answer.reply.finish_reason in ("length", "stop")
@@ -38,7 +40,9 @@ async def test_a_reply_comes_piece_by_piece_and_is_counted(local_url: str, litel
     assert (answer.how.source, answer.how.cost, answer.how.sent) == ("live", None, None)
 
 
-async def test_the_same_request_gives_the_same_reply_on_one_machine(local_url: str, litellm_model: Make) -> None:
+async def test_the_same_request_gives_the_same_reply_on_one_machine(
+    local_url: str, litellm_model: Make
+) -> None:
     model = litellm_model(local_url, **PATIENT)
     replies = [(await model.answer(ask("Count.", **STEADY, max_tokens=16), Told())).reply for _ in range(2)]
     assert replies[0] == replies[1]
@@ -85,10 +89,10 @@ async def test_through_all_layers_the_second_time_nothing_is_asked(
 
 async def test_cancelling_frees_the_only_slot_of_the_server(local_url: str, litellm_model: Make) -> None:
     model = litellm_model(local_url, **PATIENT)
-    told = Told()
-    task = asyncio.ensure_future(model.answer(ask("Tell a long story.", **STEADY, max_tokens=2000), told))
-    while not told:
-        await asyncio.sleep(0.02)
+    begun = asyncio.Event()
+    call = ask("Tell a long story.", **STEADY, max_tokens=2000)
+    task = asyncio.ensure_future(model.answer(call, lambda _: begun.set()))
+    await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
