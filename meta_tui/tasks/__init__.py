@@ -40,7 +40,7 @@ class Sample(Value, frozen=True, kw_only=True):
     target: str
     task: str = ""
     index: int = 0
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -62,7 +62,7 @@ class Grade(Value, frozen=True):
     reason: str = ""
     answer: str = ""
     score: float = 0.0
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 Grader = Callable[[Sample, str], Grade]
@@ -82,6 +82,7 @@ class Family:
         description: stands before every input in the question, as the paper's task description.
         generate: sample number `index` of a seed; independent of how many are made.
         graders: by name, `paper` and `strict` where both exist.
+        code_graders: those of them that run the answer's code.
         ask: the question of a sample; by default description, blank line, input.
         variants: further task ids that this family serves (`mgsm_bn`), each with its own title.
         extra: the optional dependency that generating or grading needs (`graders`), if any.
@@ -92,7 +93,8 @@ class Family:
     title: str
     description: str
     generate: Callable[..., Sample]
-    graders: Mapping[str, Grader | CodeGrader]
+    graders: Mapping[str, Grader] = field(default_factory=dict)
+    code_graders: Mapping[str, CodeGrader] = field(default_factory=dict)
     ask: Callable[[Sample], str] | None = None
     variants: Mapping[str, str] = field(default_factory=dict)
     extra: str = ""
@@ -148,26 +150,14 @@ async def grade(sample: Sample, reply: str, grader: str = "strict", execute: Exe
         UsageError: the family lacks that grader, or needs `execute` and has none.
     """
     found = family(sample.task)
-    if grader not in found.graders:
-        raise UsageError(f"task {sample.task} has no grader {grader!r}; it has {', '.join(found.graders)}")
-    outcome: Any = (
-        found.graders[grader](sample, reply, execute)  # type: ignore[call-arg]
-        if grader in CODE_GRADED.get(found.id, ())
-        else found.graders[grader](sample, reply)  # type: ignore[call-arg]
-    )
-    return outcome if isinstance(outcome, Grade) else await _run(outcome, sample, execute)
-
-
-CODE_GRADED: dict[str, tuple[str, ...]] = {"puzzles": ("paper", "strict")}
-"""Families whose graders of these names run code."""
-
-
-async def _run(outcome: Awaitable[Grade], sample: Sample, execute: Execute | None) -> Grade:
+    if grader in found.graders:
+        return found.graders[grader](sample, reply)
+    if grader not in found.code_graders:
+        known = ", ".join([*found.graders, *found.code_graders])
+        raise UsageError(f"task {sample.task} has no grader {grader!r}; it has {known}")
     if execute is None:
-        if hasattr(outcome, "close"):
-            outcome.close()
         raise UsageError(f"answers of {sample.task} are code; grading them needs the sandbox")
-    return await outcome
+    return await found.code_graders[grader](sample, reply, execute)
 
 
 def decode(line: bytes | str) -> Sample:
