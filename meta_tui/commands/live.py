@@ -234,11 +234,26 @@ def _run(
     start: Start, log: Path, settings: Settings, fresh: bool, plain: bool, brief: bool, as_json: bool
 ) -> int:
     app = not (plain or brief or as_json) and is_terminal() and sys.stdin.isatty()
-    if app:
-        from meta_tui.tui import solve_live
+    if app and settings.model != "copy-paste":
+        from meta_tui.tui import solve_screen
 
-        return solve_live(start, log, settings, fresh)
+        return solve_screen(_source(start, settings, fresh), title=log.stem)
     return asyncio.run(_plain(start, log, settings, fresh, brief, as_json))
+
+
+def _source(start: Start, settings: Settings, fresh: bool) -> Callable[..., Awaitable[RunResult]]:
+    """The run as the app wants it: something that is given a consumer and a way to stop."""
+
+    async def source(emit: Emit, stop: Stop) -> RunResult:
+        from meta_tui import session
+
+        live = session.Session(settings, fresh=fresh)
+        try:
+            return await start(live, [emit], stop)
+        finally:
+            await live.aclose()
+
+    return source
 
 
 async def _plain(start: Start, log: Path, settings: Settings, fresh: bool, brief: bool, as_json: bool) -> int:
