@@ -37,21 +37,46 @@ class Beat:
     index: int
 
 
-def beats(events: Sequence[AnyEvent]) -> Iterator[Beat]:
-    """The schedule of a recording, in order."""
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """When one recorded event is shown: it is under way from `start`, and there at `at`."""
+
+    start: float
+    at: float
+
+    def shown(self, length: int, time: float) -> int:
+        """How many of the `length` characters of a reply are written at a time in the slot."""
+        if time >= self.at:
+            return length
+        pieces = -(-length // PIECE)
+        share = (time - self.start) / (self.at - self.start)
+        return min(length, PIECE * max(0, int(share * (pieces + 1))))
+
+
+def slots(events: Sequence[AnyEvent]) -> list[Slot]:
+    """The slot of every event, in order."""
+    found: list[Slot] = []
     now = 0.0
     before: float | None = None
-    for index, event in enumerate(events):
+    for event in events:
         gap = _gap(event, before)
         before = event.at if event.at is not None else before
-        if isinstance(event, Replied):
-            yield from _pieces(event, index, now, gap)
+        found.append(Slot(now, now + gap))
         now += gap
-        yield Beat(now, event, index)
+    return found
+
+
+def beats(events: Sequence[AnyEvent]) -> Iterator[Beat]:
+    """The schedule of a recording with replies in pieces, in order."""
+    for index, (event, slot) in enumerate(zip(events, slots(events), strict=True)):
+        if isinstance(event, Replied):
+            yield from _pieces(event, index, slot)
+        yield Beat(slot.at, event, index)
 
 
 def _gap(event: AnyEvent, before: float | None) -> float:
-    if event.at is not None and before is not None:
+    """Seconds that an event takes: as recorded where a model was really waited for."""
+    if event.at is not None and before is not None and not _instant(event):
         return min(max(0.0, event.at - before), LONGEST_GAP)
     match event:
         case Replied():
@@ -61,9 +86,19 @@ def _gap(event: AnyEvent, before: float | None) -> float:
     return 0.0
 
 
-def _pieces(event: Replied, index: int, start: float, gap: float) -> Iterator[Beat]:
+def _instant(event: AnyEvent) -> bool:
+    """A reply that took no time when it was recorded: a cache or a script gave it."""
+    return (
+        isinstance(event, Replied)
+        and event.how is not None
+        and event.how.source not in ("live", "copy-paste")
+    )
+
+
+def _pieces(event: Replied, index: int, slot: Slot) -> Iterator[Beat]:
     text = event.reply.text
     count = -(-len(text) // PIECE)
     for k in range(count):
         piece = text[k * PIECE : (k + 1) * PIECE]
-        yield Beat(start + gap * (k + 1) / (count + 1), Delta(event.n, piece, span=event.span), index)
+        at = slot.start + (slot.at - slot.start) * (k + 1) / (count + 1)
+        yield Beat(at, Delta(event.n, piece, span=event.span), index)

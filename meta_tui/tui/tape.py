@@ -8,29 +8,38 @@ up to it shows. No clock is read here: whoever owns one calls `advance(seconds)`
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 
 from meta_tui.events import AnyEvent, Delta, Replied, RoundStarted, RunFinished
-from meta_tui.playback import Beat, beats
+from meta_tui.playback import Slot, slots
 from meta_tui.tui.state import EMPTY, RunState, apply, troubled
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-CHECKPOINT = 256
-"""Beats between two states that are kept for seeking."""
+CHECKPOINT = 64
+"""Events between two states that are kept for seeking."""
+
+Place = int
+"""How many events are over: 0 is before the first."""
 
 
 class Tape:
-    """Events as they came, the schedule of their playback, and the state at any beat."""
+    """Events as they came, the schedule of their playback, and the state at any place.
+
+    Attributes:
+        events: without `Delta`s.
+        head: the state after everything that came, `Delta`s of open replies included.
+        ended: the source has nothing more.
+        trouble: why it broke off, in a person's words.
+    """
 
     def __init__(self) -> None:
         self.events: list[AnyEvent] = []
         self.head: RunState = EMPTY
         self.ended = False
         self.trouble = ""
-        self._beats: list[Beat] = []
-        self._times: list[float] = []
-        self._planned = 0
-        self._kept: dict[int, RunState] = {0: EMPTY}
+        self._slots: list[Slot] = []
+        self._ends: list[float] = []
+        self._kept: dict[Place, RunState] = {0: EMPTY}
 
     def add(self, event: AnyEvent) -> None:
         """One more event from the source."""
@@ -47,58 +56,54 @@ class Tape:
         self.ended = True
 
     @property
-    def beats(self) -> list[Beat]:
+    def slots(self) -> list[Slot]:
         """The schedule of everything that came so far."""
-        if self._planned != len(self.events):
-            self._beats = list(beats(self.events))
-            self._times = [beat.at for beat in self._beats]
-            self._planned = len(self.events)
-        return self._beats
+        if len(self._slots) != len(self.events):
+            self._slots = slots(self.events)
+            self._ends = [slot.at for slot in self._slots]
+        return self._slots
 
     @property
     def length(self) -> float:
         """Seconds of the whole playback at speed 1."""
-        return self.beats[-1].at if self.beats else 0.0
+        return self.slots[-1].at if self.events else 0.0
 
-    def place(self, time: float) -> int:
-        """How many beats are over at a time."""
-        return bisect_right(self._times, time) if self.beats else 0
+    def place(self, time: float) -> Place:
+        """How many events are over at a time."""
+        return bisect_right(self._ends, time) if self.slots else 0
 
-    def time(self, place: int) -> float:
-        """When the beat before this place is shown; 0 before the first."""
-        return self.beats[place - 1].at if place > 0 else 0.0
+    def time(self, place: Place) -> float:
+        """When the event before this place is over; 0 before the first."""
+        return self.slots[place - 1].at if place > 0 else 0.0
 
-    def state(self, place: int, near: tuple[int, RunState] | None = None) -> RunState:
-        """The state after the first `place` beats.
+    def state(self, place: Place, near: tuple[Place, RunState] = (0, EMPTY)) -> RunState:
+        """The state after the first `place` events.
 
         Args:
-            place: number of beats.
-            near: a place and its state to start from, where it lies before and close.
+            place: number of events.
+            near: a place and its state to start from, where it lies close before.
         """
-        start = place // CHECKPOINT * CHECKPOINT
-        while start not in self._kept:
-            start -= CHECKPOINT
+        start = max(kept for kept in self._kept if kept <= place)
         state = self._kept[start]
-        if near is not None and start <= near[0] <= place:
+        if start <= near[0] <= place:
             start, state = near
         for index in range(start, place):
-            state = apply(state, self.beats[index].event)
+            state = apply(state, self.events[index])
             if (index + 1) % CHECKPOINT == 0:
                 self._kept[index + 1] = state
         return state
 
-    def marks(self, kind: type | tuple[type, ...]) -> list[int]:
+    def writing(self, place: Place, time: float) -> Delta | None:
+        """What is written at a time of the reply that comes next, as one piece."""
+        event = self.events[place] if place < len(self.events) else None
+        if not isinstance(event, Replied):
+            return None
+        count = self.slots[place].shown(len(event.reply.text), time)
+        return Delta(event.n, event.reply.text[:count], span=event.span) if count else None
+
+    def marks(self, kind: type) -> list[Place]:
         """Places just after each event of a kind."""
-        return [i + 1 for i, beat in enumerate(self.beats) if isinstance(beat.event, kind)]
-
-    def place_of(self, event: int) -> int:
-        """The place just after recorded event `event` (0 is the first)."""
-        return bisect_left(self.beats, 2 * event, key=_order) + 1
-
-
-def _order(beat: Beat) -> int:
-    """Recorded events are even; an invented piece comes just before the one it leads to."""
-    return 2 * beat.index - isinstance(beat.event, Delta)
+        return [i + 1 for i, event in enumerate(self.events) if isinstance(event, kind)]
 
 
 class Transport:
@@ -106,6 +111,7 @@ class Transport:
 
     Attributes:
         time: seconds into the playback.
+        place: events that are over.
         speed: seconds of playback a second.
         playing: time passes.
         following: the end of the tape is shown, whatever comes.
@@ -117,32 +123,34 @@ class Transport:
         self.playing = True
         self.speed = speed
         self.time = 0.0
-        self.place = 0
+        self.place: Place = 0
         self._view: RunState = EMPTY
+        self._shown: RunState = EMPTY
+        self._writing: Delta | None = None
 
     @property
     def state(self) -> RunState:
         """What is on screen."""
-        return self.tape.head if self.following else self._with_trouble(self._view)
+        return self.tape.head if self.following else self._shown
 
     @property
     def at_end(self) -> bool:
         """Nothing comes after what is on screen."""
-        return self.following or self.place >= len(self.tape.beats)
+        return self.following or self.place >= len(self.tape.events)
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         if self.following or not self.playing:
             return
         self.time = min(self.time + seconds * self.speed, self.tape.length)
-        self._show(self.tape.place(self.time))
-        if self.at_end:
-            self.playing = not self.tape.ended and self.playing
+        self._show()
+        if self.at_end and self.tape.ended:
+            self.playing = False
 
     def toggle(self) -> None:
         """Pause or go on; at the end of a finished run, play from the start."""
         if self.following:
-            self._leave_end()
+            self.seek(len(self.tape.events))
             self.playing = False
         elif self.at_end and self.tape.ended:
             self.seek(0)
@@ -150,11 +158,10 @@ class Transport:
         else:
             self.playing = not self.playing
 
-    def seek(self, place: int) -> None:
-        """Show the state after `place` beats, at once."""
+    def seek(self, place: Place) -> None:
+        """Show the state after `place` events, at once."""
         self.following = False
-        place = max(0, min(place, len(self.tape.beats)))
-        self.time = self.tape.time(place)
+        self.time = self.tape.time(max(0, min(place, len(self.tape.events))))
         self._show(place)
 
     def to_start(self) -> None:
@@ -164,25 +171,24 @@ class Transport:
 
     def to_end(self) -> None:
         """The end; a run that still goes on is followed."""
-        self.seek(len(self.tape.beats))
+        self.seek(len(self.tape.events))
         self.playing = False
-        if not self.tape.ended:
-            self.following = True
+        self.following = not self.tape.ended
 
-    def step(self, forward: bool, marks: list[int]) -> None:
+    def step(self, forward: bool, marks: list[Place]) -> None:
         """To the next or previous of some places (the ends where there is none), paused."""
-        here = len(self.tape.beats) if self.following else self.place
+        here = len(self.tape.events) if self.following else self.place
         self.playing = False
         if forward:
             after = [mark for mark in marks if mark > here]
-            self.seek(after[0] if after else len(self.tape.beats))
+            self.seek(after[0] if after else len(self.tape.events))
         else:
             before = [mark for mark in marks if mark < here]
             self.seek(before[-1] if before else 1)
 
     def step_call(self, forward: bool) -> None:
-        """To the next or previous end of a call."""
-        self.step(forward, self.tape.marks(_CALL_ENDS))
+        """To the end of the next or previous call."""
+        self.step(forward, self.tape.marks(Replied))
 
     def step_round(self, forward: bool) -> None:
         """To the next or previous beginning of a round."""
@@ -190,12 +196,12 @@ class Transport:
 
     def to_round(self, number: int) -> bool:
         """To the beginning of a round; False where there is none of that number."""
-        found = [i + 1 for i, beat in enumerate(self.tape.beats) if _is_round(beat.event, number)]
-        if not found:
-            return False
-        self.playing = False
-        self.seek(found[0])
-        return True
+        for index, event in enumerate(self.tape.events):
+            if isinstance(event, RoundStarted) and event.number == number:
+                self.playing = False
+                self.seek(index + 1)
+                return True
+        return False
 
     def faster(self) -> None:
         """The next speed up."""
@@ -205,22 +211,17 @@ class Transport:
         """The next speed down."""
         self.speed = next((speed for speed in reversed(SPEEDS) if speed < self.speed), SPEEDS[0])
 
-    def _leave_end(self) -> None:
-        self.seek(len(self.tape.beats))
-
-    def _show(self, place: int) -> None:
-        if place != self.place or self._view is EMPTY:
-            near = (self.place, self._view) if self._view is not EMPTY else None
-            self._view = self.tape.state(place, near)
-            self.place = place
-
-    def _with_trouble(self, view: RunState) -> RunState:
-        broken = self.tape.trouble and self.place >= len(self.tape.beats)
-        return troubled(view, self.tape.trouble) if broken else view
-
-
-_CALL_ENDS: tuple[type, ...] = (Replied,)
-
-
-def _is_round(event: AnyEvent, number: int) -> bool:
-    return isinstance(event, RoundStarted) and event.number == number and not event.span
+    def _show(self, place: Place | None = None) -> None:
+        """Bring the view to the time (and to a place, where several events share that time)."""
+        last = len(self.tape.events)
+        target = self.tape.place(self.time) if place is None else max(0, min(place, last))
+        moved = target != self.place or self._view is EMPTY
+        if moved:
+            self._view = self.tape.state(target, (self.place, self._view))
+            self.place = target
+        writing = self.tape.writing(target, self.time)
+        if moved or writing != self._writing or self.tape.trouble:
+            self._writing = writing
+            shown = apply(self._view, writing) if writing else self._view
+            broken = self.tape.trouble and target >= last
+            self._shown = troubled(shown, self.tape.trouble) if broken and not shown.trouble else shown

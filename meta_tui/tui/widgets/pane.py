@@ -184,6 +184,8 @@ class Pane(Widget, can_focus=True):
 
     def on_resize(self) -> None:
         """Wrap everything again for the new width; stay at the same line."""
+        if not self.size.width:
+            return
         if self._text_width() == self._width:
             self._settle(0)
             return
@@ -289,8 +291,7 @@ class Pane(Widget, can_focus=True):
         last = len(self._lines) - 1
         line = self._lines[last]
         self._lines[last] = line._replace(text=line.text + pieces[0])
-        begin = self._rows[-1][1]
-        self._rows.pop()
+        begin = self._rows.pop()[1] if self._rows else 0
         first = len(self._rows)
         self._wrap_line(last, begin)
         for piece in pieces[1:]:
@@ -321,6 +322,8 @@ class Pane(Widget, can_focus=True):
         self._wrap_line(len(self._lines) - 1, 0)
 
     def _wrap_line(self, number: int, begin: int) -> None:
+        if not self._width:
+            return  # not laid out yet: `on_resize` wraps everything
         line = self._lines[number]
         width = max(1, self._width - len(line.lead))
         if begin == 0 and len(line.text) <= width and line.text.isascii():
