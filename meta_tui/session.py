@@ -55,6 +55,8 @@ def plan(
     repeat: str = "0",
     sample: str = "",
     continues: Recording | None = None,
+    params: Params | None = None,
+    note: str = "",
 ) -> Plan:
     """The run of a question under these settings.
 
@@ -62,6 +64,8 @@ def plan(
         method_settings: settings of the method that win over preset and instruction.
         instruction: a named instruction of the user's.
         continues: a run whose history this one goes on from.
+        params: request parameters that win over settings and preset.
+        note: words for people that stand in the log's first line.
 
     Raises:
         UsageError: no question, no model, an unknown method, preset, setting or instruction.
@@ -81,8 +85,9 @@ def plan(
         method,
         question,
         model=model_name(settings),
-        params=_params(settings, preset.params),
+        params=_params(settings, preset.params, params or Params()),
         origin=_origin(settings),
+        note=note,
         repeat=repeat,
         sample=sample,
         task=sample.partition(":")[0],
@@ -127,10 +132,10 @@ def _origin(settings: Settings) -> Origin:
     return "written" if settings.model.startswith(SCRIPT) else "live"
 
 
-def _params(settings: Settings, preset: Params) -> Params:
+def _params(settings: Settings, preset: Params, own: Params) -> Params:
     given = Params(temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens)
     base = preset if preset != Params() or settings.model == COPY_PASTE else Params(temperature=0.0)
-    return given.over(base)
+    return own.over(given.over(base))
 
 
 def _instruction(method: str, name: str) -> dict[str, Any]:

@@ -14,12 +14,16 @@ from meta_tui.commands.output import has_colour, is_terminal, json_option, note,
 from meta_tui.errors import UsageError
 
 if TYPE_CHECKING:
+    from meta_tui.chat import Params
     from meta_tui.config import Settings
     from meta_tui.journal import Emit
     from meta_tui.run import RunResult, Stop
     from meta_tui.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
+HAVE_AN_OPTION = ("model", "temperature", "top_p", "max_tokens")
+"""Parameters of a request that `solve` has options for."""
+
 Start = Callable[["Session", list["Emit"], "Stop"], Awaitable["RunResult"]]
 
 _MODEL_OPTIONS = (
@@ -65,8 +69,12 @@ def model_options(function: F) -> F:
 @click.option("--temperature", type=click.FloatRange(min=0))
 @click.option("--top-p", type=click.FloatRange(0, 1))
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens of one reply at most.")
+@click.option(
+    "--param", "own", multiple=True, metavar="NAME=JSON", help="Any other parameter of the requests."
+)
 @click.option("--seed", type=int, help="Seed of the method's own chance.")
 @click.option("--repeat", default="0", show_default=True, help="Another repeat gets replies of its own.")
+@click.option("--note", "remark", default="", help="Words that stand in the log's first line.")
 @click.option("--continue", "continue_", metavar="RUN", help="Ask a follow-up of a run that answered.")
 @model_options
 @json_option
@@ -77,7 +85,9 @@ def solve_command(
     rounds: int | None,
     instruction: str,
     extra: tuple[str, ...],
+    own: tuple[str, ...],
     repeat: str,
+    remark: str,
     continue_: str | None,
     fresh: bool,
     plain: bool,
@@ -101,6 +111,8 @@ def solve_command(
         instruction=instruction,
         repeat=repeat,
         continues=continues,
+        params=_own_params(own),
+        note=remark,
     )
 
     async def start(live: Session, consumers: list[Emit], stop: Stop) -> RunResult:
@@ -228,6 +240,26 @@ def _method_settings(no_python: bool, rounds: int | None, extra: tuple[str, ...]
         chosen["rounds"] = rounds
         chosen.setdefault("notice_round", max(1, rounds - 1))
     return chosen
+
+
+def _own_params(own: tuple[str, ...]) -> Params:
+    import msgspec
+
+    from meta_tui.chat import Params
+
+    given: dict[str, Any] = {}
+    for item in own:
+        name, equals, value = item.partition("=")
+        if not equals or name in HAVE_AN_OPTION:
+            instead = f"--{name.replace('_', '-')} {value}" if equals else "--param NAME=JSON"
+            raise UsageError(f"--param {item}: write {instead}")
+        try:
+            given[name] = msgspec.json.decode(value)
+            msgspec.convert(given, Params)
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            known = ", ".join(n for n in Params.__struct_fields__ if n not in HAVE_AN_OPTION)
+            raise UsageError(f"--param {item}: {error}. The value is JSON, the name one of {known}") from None
+    return msgspec.convert(given, Params)
 
 
 def _run(
