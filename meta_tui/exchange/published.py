@@ -240,6 +240,8 @@ async def import_run(
     settings = _PRESET.settings_of(method_id) | settings
     settings |= {"notice_round": notice, "rounds": limit, "system": log[0]["content"]}
     settings |= {"error": script.error or ""}
+    if file.method != "MetaPromptingWithPython":
+        settings |= {"python_note": ""}
     if method_id == "meta_prompting":
         settings |= {"feedback": script.feedback or "", "python": file.method == "MetaPromptingWithPython"}
         settings |= {"expert_system": _first_sentence(log[0]["content"])}

@@ -107,19 +107,6 @@ def build(method: str, settings: Mapping[str, Any] | None = None) -> Method:
     return built
 
 
-def rebuild(method: str, settings: Mapping[str, Any]) -> Method:
-    """A method from the settings of a run log, which must name every setting.
-
-    Raises:
-        UnknownSetting: an unknown, missing or wrong setting.
-    """
-    built = build(method, settings)
-    missing = set(settings_of(built)) - set(settings)
-    if missing:
-        raise UnknownSetting(f"method {method}: the log lacks the setting {sorted(missing)[0]!r}")
-    return built
-
-
 def settings_of(method: Method) -> dict[str, Any]:
     """All settings of a method as plain JSON values, for the first line of a run log."""
     settings: dict[str, Any] = msgspec.to_builtins(method)

@@ -25,7 +25,7 @@ class Standard(Baseline, frozen=True, kw_only=True):
 
     async def solve(self, run: Run, question: str) -> Solution:
         """One call."""
-        return await self.answer(run, (system(self.system), user(self.label + question)))
+        return await self.answer(run, self.label + question)
 
 
 class ZeroShotCoT(Baseline, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class ZeroShotCoT(Baseline, frozen=True, kw_only=True):
     async def solve(self, run: Run, question: str) -> Solution:
         """One call."""
         asked = f"{self.label}{question}\n\n{self.suffix}"
-        return await self.answer(run, (system(self.system), user(asked)))
+        return await self.answer(run, asked)
 
 
 class ExpertStatic(Baseline, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class ExpertStatic(Baseline, frozen=True, kw_only=True):
     async def solve(self, run: Run, question: str) -> Solution:
         """One call."""
         asked = f"{self.preamble}\n\n{self.label}{question}"
-        return await self.answer(run, (system(self.system), user(asked)))
+        return await self.answer(run, asked)
 
 
 class ExpertDynamic(Baseline, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class ExpertDynamic(Baseline, frozen=True, kw_only=True):
         identity = await self.identity(run, self.identity_input or question)
         opening = f"{identity}\n\n{self.link}" if identity.strip() else self.preamble
         asked = f"{opening}\n\n{self.label}{question}"
-        return await self.answer(run, (system(self.system), user(asked)))
+        return await self.answer(run, asked)
 
     async def identity(self, run: Run, asked: str) -> str:
         """The description of the expert; empty if the model gave none, which is noted."""
@@ -101,4 +101,4 @@ class MultiPersona(Baseline, frozen=True, kw_only=True):
     async def solve(self, run: Run, question: str) -> Solution:
         """One call."""
         asked = f"{self.preamble}\n\n{self.label}{question}"
-        return await self.answer(run, (system(self.system), user(asked)))
+        return await self.answer(run, asked)

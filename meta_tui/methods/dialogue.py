@@ -13,8 +13,9 @@ from typing import Annotated
 
 import msgspec
 
-from meta_tui.chat import Message, user
+from meta_tui.chat import Message, system, user
 from meta_tui.errors import CallFailed, Stopped
+from meta_tui.methods.expert_python import run_requested
 from meta_tui.methods.prompts import text
 from meta_tui.protocol import FinalAnswer, final_answer
 from meta_tui.run import Run, Solution
@@ -23,8 +24,9 @@ History = tuple[Message, ...]
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
-React = Callable[[Run, str], Awaitable[FinalAnswer | str]]
-"""What follows a Meta Model reply: the answer, or the text of the next user message."""
+React = Callable[[Run, History], Awaitable[FinalAnswer | str]]
+"""What follows a reply, the last message of the history: the answer, or the text of the next user
+message."""
 
 
 class Rounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +70,7 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             try:
                 reply = await run.ask(history)
                 history = (*history, reply.message)
-                return _Step(history, await react(run, reply.text))
+                return _Step(history, await react(run, history))
             except Stopped:
                 raise
             except CallFailed as error:
@@ -93,19 +95,39 @@ class _Step:
 
 
 class Baseline(Rounds, frozen=True, kw_only=True):
-    """Settings of a method that is the loop without experts: one call where all goes well."""
+    """Settings of a method that is the loop without experts: one call where all goes well.
+
+    Attributes:
+        label: stands before the question.
+        python: the model may have code run, as Expert Python may: a fair comparison, which the
+            paper lacks. The output comes back as a user message and the loop goes on.
+        python_note: stands behind the system message where `python` is set.
+        run_request: what the model writes to have its code run.
+        code_seconds: wall clock of a code run, in seconds.
+    """
 
     label: str = "Question: "
     error: str = msgspec.field(default_factory=lambda: text("error_baseline"))
+    python: bool = False
+    python_note: str = msgspec.field(default_factory=lambda: text("python_note"))
+    run_request: str = "Please run this code!"
+    code_seconds: float = 5.0
 
-    async def answer(self, run: Run, history: History) -> Solution:
+    async def answer(self, run: Run, asked: str) -> Solution:
         """The loop with branch A switched off."""
+        note = self.python_note.replace("{run_request}", self.run_request)
+        opening = f"{self.system}\n\n{note}" if self.python else self.system
+        return await self.converse(run, (system(opening), user(asked)), self.react)
 
-        async def react(run: Run, reply: str) -> FinalAnswer | str:
-            answer = final_answer(reply)
-            if answer is not None:
-                return FinalAnswer(answer)
-            run.reject("no final answer")
-            return self.error
-
-        return await self.converse(run, history, react)
+    async def react(self, run: Run, history: History) -> FinalAnswer | str:
+        """Run code that is asked for, else take the answer, else send the error text."""
+        reply = history[-1].content
+        if self.python:
+            output = await run_requested(run, reply, self.run_request, self.code_seconds)
+            if output is not None:
+                return output.strip()
+        answer = final_answer(reply)
+        if answer is not None:
+            return FinalAnswer(answer)
+        run.reject("no final answer")
+        return self.error

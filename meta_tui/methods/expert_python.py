@@ -1,6 +1,7 @@
-"""What Expert Python's code run is worth to the Meta Model: one text for each outcome.
+"""Running the code that a reply asks to have run, and what each outcome is worth to a model.
 
-Pure functions from a code result to text. Running the code is the sandbox's work. Two wordings
+From a code result to text the functions are pure; the run itself is the sandbox's work, behind
+the method's `Run`. Two wordings
 exist: ours says what happened and what to change; `published` is the four texts of the published
 runs (Suzgun & Kalai 2024, published code), which replay needs to the byte.
 """
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from meta_tui.chat import CodeResult
+from meta_tui.chat import CodeResult, Limits, Program
+from meta_tui.protocol import requested_code
+from meta_tui.run import Run
 
 Wording = Literal["ours", "published"]
 
@@ -28,6 +31,19 @@ NO_CODE = (
     "\n\n[No code was run: the request to run it was there, but no fenced code block stood before it. "
     "Ask for one complete program in a fenced block, followed by the request.]"
 )
+
+
+async def run_requested(
+    run: Run, reply: str, run_request: str, seconds: float, wording: Wording = "ours"
+) -> str | None:
+    """Run the last code block before the run request; the text to put behind the reply.
+
+    None if the reply does not ask for a run.
+    """
+    code = requested_code(reply, run_request)
+    if not code:
+        return None if code is None else NO_CODE
+    return report(code, await run.execute(Program(code, limits=Limits(seconds=seconds))), wording)
 
 
 def report(code: str, result: CodeResult, wording: Wording) -> str:
