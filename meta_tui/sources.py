@@ -36,7 +36,7 @@ from meta_tui.events import (
     is_outcome,
 )
 from meta_tui.journal import Clock, Emit, Journal
-from meta_tui.methods import rebuild, settings_of
+from meta_tui.methods import build, settings_of
 from meta_tui.models.base import CodeRunner
 from meta_tui.run import Doors, Method, RunResult, Stop, conduct
 from meta_tui.runlog import Recording, Writer, parse, read, seal
@@ -314,7 +314,7 @@ def _check_same_run(recorded: RunStarted, started: RunStarted) -> None:
 
 def _method(started: RunStarted) -> Method:
     try:
-        return rebuild(started.method, started.settings)
+        return build(started.method, started.settings)
     except UnknownSetting as error:
         raise UnknownSetting(str(error), 1) from error
 
