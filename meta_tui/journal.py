@@ -35,6 +35,7 @@ from meta_tui.events import (
     RoundStarted,
     RunFinished,
     RunStarted,
+    Scored,
     ScoreStarted,
     SpanFinished,
     SpanStarted,
@@ -100,6 +101,12 @@ class Journal:
         self._round = 0
 
     @property
+    def grades(self) -> list[Scored]:
+        """The evaluation's own grades that were recorded."""
+        events = self._recording.events if self._recording else []
+        return [e for e in events if isinstance(e, Scored) and e.n is None]
+
+    @property
     def recording(self) -> Recording | None:
         """What is being followed."""
         return self._recording
@@ -130,6 +137,8 @@ class Journal:
             if not _same(recorded, event):
                 raise self._difference(recorded, track.lines[track.done], event)
             track.done += 1
+            if isinstance(recorded, RunFinished):
+                self._tell_all(self.grades)
             self._tell(recorded)
             return
         if not self.live:
@@ -205,6 +214,10 @@ class Journal:
 
     def _now(self) -> float | None:
         return None if self._clock is None else round(self._clock(), 3)
+
+    def _tell_all(self, events: Sequence[AnyEvent]) -> None:
+        for event in events:
+            self._tell(event)
 
     def _tell(self, event: AnyEvent) -> None:
         for consumer in self._consumers[:] if self._consumers else ():

@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
+from weakref import WeakSet
 
 from meta_tui.chat import (
     CodeResult,
@@ -92,15 +93,33 @@ class Stop:
     def __init__(self) -> None:
         self.kind: str | None = None
         self._now = asyncio.Event()
+        self._children: WeakSet[Stop] = WeakSet()
+
+    def child(self) -> Stop:
+        """A stop of its own that is also stopped whenever this one is."""
+        child = Stop()
+        self._children.add(child)
+        if self.kind:
+            (child.now if self.is_now else child.after_call)(self.kind)
+        return child
+
+    @property
+    def is_now(self) -> bool:
+        """Whether calls under way are to end as well."""
+        return self._now.is_set()
 
     def after_call(self, kind: str = "cancelled") -> None:
         """Let the calls under way finish; the next effect is the last."""
         self.kind = self.kind or kind
+        for child in self._children:
+            child.after_call(kind)
 
     def now(self, kind: str = "cancelled") -> None:
         """End the calls under way as well."""
         self.kind = self.kind or kind
         self._now.set()
+        for child in self._children:
+            child.now(kind)
 
     async def guard(self, work: Awaitable[T]) -> T:
         """The result of the work, unless the stop comes first.
@@ -151,6 +170,11 @@ class RunResult:
     tokens: int
     started: RunStarted
     messages: tuple[Message, ...] = ()
+
+
+Regrade = Callable[[str | None, str], Awaitable[Sequence[Scored]]]
+"""From a run's answer and its last reply to grades (without `n`) that stand before its end. They
+take no part in the run: the evaluation's own."""
 
 
 class Method(Protocol):
@@ -204,6 +228,8 @@ class _Core:
     calls: int = 0
     tokens: int = 0
     best: str | None = None
+    last_reply: str = ""
+    grade: Regrade | None = None
 
 
 class Run:
@@ -433,8 +459,9 @@ class Run:
                 raise Stopped(result.kind, result.message)
             case Failed():
                 raise CallFailed(result.kind, result.message)
-            case Replied(reply=reply) if reply.usage:
-                core.tokens += reply.usage.total
+            case Replied(reply=reply):
+                core.tokens += reply.usage.total if reply.usage else 0
+                core.last_reply = core.last_reply if self._span.id else reply.text
         return result
 
     async def _live(self, effect: Effect) -> Result:
@@ -507,6 +534,7 @@ async def conduct(
     stop: Stop | None = None,
     history: Sequence[Message] = (),
     fresh: bool = False,
+    grade: Regrade | None = None,
 ) -> RunResult:
     """Run a method from its first event to its last.
 
@@ -518,6 +546,7 @@ async def conduct(
         stop: how the run can be ended from outside.
         history: messages of an earlier run that this one continues.
         fresh: read nothing from the cache.
+        grade: grades the answer of a run that ended by itself, for an evaluation.
 
     Raises:
         ReplayError: the run is not the recorded one.
@@ -525,7 +554,9 @@ async def conduct(
         asyncio.CancelledError: the task was cancelled; the log says so.
     """
     started = journal.start(started, history)
-    core = _Core(started, journal, doors, stop or Stop(), run_params(started), fresh, tuple(history))
+    core = _Core(
+        started, journal, doors, stop or Stop(), run_params(started), fresh, tuple(history), grade=grade
+    )
     work = _solve(method, Run(core, _Span(), _Strand("")))
     return await (_to_its_end(work, core.stop) if journal.live else work)
 
@@ -567,7 +598,16 @@ async def _solve(method: Method, run: Run) -> RunResult:
             raise
         return result
     status: Status = "no_answer" if solution.answer is None else "answered"
+    if core.grade is not None and core.journal.live:
+        await _grade(core, core.grade, solution.answer)
     return _end(run, solution.status or status, solution.reason, solution.answer, solution.messages)
+
+
+async def _grade(core: _Core, grade: Regrade, answer: str | None) -> None:
+    done = {scored.metric for scored in core.journal.grades}
+    for scored in await grade(answer, core.last_reply):
+        if scored.metric not in done:
+            core.journal.outcome(scored)
 
 
 def _end(

@@ -38,7 +38,7 @@ from meta_tui.events import (
 from meta_tui.journal import Clock, Emit, Journal
 from meta_tui.methods import build, settings_of
 from meta_tui.models.base import CodeRunner
-from meta_tui.run import Doors, Method, RunResult, Stop, conduct
+from meta_tui.run import Doors, Method, Regrade, RunResult, Stop, conduct
 from meta_tui.runlog import Recording, Writer, parse, read, seal
 
 RecordMode = Literal["none", "once", "new_episodes", "all"]
@@ -80,6 +80,7 @@ async def live(
     stop: Stop | None = None,
     history: Sequence[Message] = (),
     fresh: bool = False,
+    grade: Regrade | None = None,
     clock: Clock | None = time.time,
 ) -> RunResult:
     """Run a method now and record it.
@@ -90,7 +91,9 @@ async def live(
     writer = Writer(log, exclusive=True) if log else None
     try:
         journal = Journal(writer=writer, consumers=consumers, clock=clock)
-        return await conduct(method, started, journal, doors, stop=stop, history=history, fresh=fresh)
+        return await conduct(
+            method, started, journal, doors, stop=stop, history=history, fresh=fresh, grade=grade
+        )
     finally:
         if writer:
             writer.close()
@@ -125,6 +128,7 @@ async def resume(
     consumers: Iterable[Emit] = (),
     stop: Stop | None = None,
     fresh: bool = False,
+    grade: Regrade | None = None,
     clock: Clock | None = time.time,
 ) -> RunResult:
     """Follow a log to its end and go on from there; nothing that was paid for is asked again.
@@ -143,6 +147,7 @@ async def resume(
             stop=stop,
             history=recording.history,
             fresh=fresh,
+            grade=grade,
         )
 
 

@@ -1,0 +1,233 @@
+"""Running an evaluation: many cells at once, each an ordinary run log, nothing lost.
+
+The same call goes on with what an earlier one left: cells that ended stay as they are, cells that
+were stopped are resumed, failed ones are run again on request. What is not here: which models and
+sandboxes there are (`session`), grading rules (`tasks`) and numbers (`report`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from meta_tui import sources
+from meta_tui.errors import LogError, MetaTuiError, RecordError
+from meta_tui.evaluation import leases
+from meta_tui.evaluation.cells import Cell
+from meta_tui.events import RunFinished, Scored
+from meta_tui.methods import build
+from meta_tui.protocol import MARKER, QUOTES, final_answer
+from meta_tui.run import Doors, Regrade, RunResult, Stop
+from meta_tui.runlog import last_event
+from meta_tui.tasks import Execute, Sample, family, grade
+
+DONE = ("answered", "completed", "no_answer")
+
+
+@dataclass(slots=True)
+class Progress:
+    """How an evaluation is getting on; `report` is called after every change."""
+
+    total: int = 0
+    done: int = 0
+    ran: int = 0
+    failed: int = 0
+    elsewhere: int = 0
+    correct: int = 0
+    calls: int = 0
+    stopped: bool = False
+    began: float = field(default_factory=time.monotonic)
+    report: Callable[[Progress], None] = lambda _: None
+
+    @property
+    def eta(self) -> float | None:
+        """Seconds that are left at the pace so far; None before the first cell is through."""
+        if not self.ran:
+            return None
+        left = self.total - self.done - self.elsewhere
+        return (time.monotonic() - self.began) / self.ran * left
+
+    def line(self) -> str:
+        """`61/100 cells · 3 failed · 402 calls · eta 4 m 10 s`."""
+        parts = [f"{self.done}/{self.total} cells"]
+        parts += [f"{self.failed} failed"] if self.failed else []
+        parts += [f"{self.elsewhere} elsewhere"] if self.elsewhere else []
+        parts += [f"{self.calls} calls"]
+        eta = self.eta
+        if eta is not None and self.done < self.total:
+            parts.append(f"eta {int(eta) // 60} m {int(eta) % 60} s")
+        return " · ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What cells are run with.
+
+    Attributes:
+        folder: the evaluation's folder.
+        doors: model name -> doors.
+        execute: runs programs for graders, or None.
+        graders: names of the graders whose grades are written into the logs.
+        concurrency: cells at once.
+        cell_seconds: wall clock of a cell from the moment a worker starts it; None for no limit.
+        again: run failed cells again.
+        fresh: read nothing from the cache.
+    """
+
+    folder: Path
+    doors: dict[str, Doors]
+    execute: Execute | None = None
+    graders: tuple[str, ...] = ("strict",)
+    concurrency: int = 8
+    cell_seconds: float | None = None
+    again: bool = False
+    fresh: bool = False
+
+    def log(self, cell: Cell) -> Path:
+        """Where a cell's run log stands."""
+        return self.folder / "cells" / f"{cell.name}.jsonl"
+
+
+async def evaluate(
+    bench: Bench, cells: Sequence[Cell], progress: Progress | None = None, stop: Stop | None = None
+) -> Progress:
+    """Run every cell that has not ended, `concurrency` at once.
+
+    Args:
+        cells: the cells of this shard.
+        progress: is kept up to date.
+        stop: ends the evaluation: cells under way get it too, and no new one begins.
+
+    Raises:
+        RecordError: a log could not be written.
+    """
+    state, stop = progress or Progress(), stop or Stop()
+    state.total = len(cells)
+    waiting, held = iter(cells), set[Path]()
+    beating = asyncio.create_task(_beat(held))
+    workers = [_worker(bench, waiting, state, stop, held) for _ in range(min(bench.concurrency, len(cells)))]
+    results = await asyncio.gather(*workers, return_exceptions=True)
+    beating.cancel()
+    state.stopped = stop.kind is not None
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return state
+
+
+async def _worker(
+    bench: Bench, waiting: Iterable[Cell], state: Progress, stop: Stop, held: set[Path]
+) -> None:
+    for cell in waiting:
+        if stop.kind:
+            return
+        path = bench.log(cell)
+        if _ended(path, bench.again):
+            state.done += 1
+            state.failed += _status(path) == "failed"
+        else:
+            await _leased(bench, cell, path, state, stop, held)
+        state.report(state)
+
+
+async def _leased(bench: Bench, cell: Cell, path: Path, state: Progress, stop: Stop, held: set[Path]) -> None:
+    mark = path.with_suffix(".lease")
+    with leases.lease(mark) as ours:
+        if not ours:
+            state.elsewhere += 1
+            return
+        held.add(mark)
+        try:
+            await _one(bench, cell, path, state, stop)
+        except RecordError:
+            stop.after_call()
+            raise
+        finally:
+            held.discard(mark)
+
+
+async def _one(bench: Bench, cell: Cell, path: Path, state: Progress, stop: Stop) -> None:
+    own = stop.child()
+    limit = bench.cell_seconds
+    timer = asyncio.get_running_loop().call_later(limit, own.now, "budget") if limit is not None else None
+    try:
+        result = await _run(bench, cell, path, own)
+    finally:
+        if timer is not None:
+            timer.cancel()
+    state.ran += 1
+    state.calls += result.calls
+    state.done += result.status in DONE or result.status == "failed"
+    state.failed += result.status == "failed"
+    if result.status == "budget" and not own.kind:
+        stop.after_call("budget")
+
+
+async def _beat(held: set[Path]) -> None:
+    """Signs of life for the leases that this process holds."""
+    while True:
+        await asyncio.sleep(leases.HEARTBEAT)
+        for mark in list(held):
+            leases.touch(mark)
+
+
+async def _run(bench: Bench, cell: Cell, path: Path, stop: Stop) -> RunResult:
+    grade_ = _regrade(cell.sample, bench)
+    doors = bench.doors[cell.model]
+    if path.exists():
+        try:
+            return await sources.resume(path, doors, stop=stop, fresh=bench.fresh, grade=grade_)
+        except LogError:
+            path.rename(path.with_suffix(".damaged"))
+    method = build(cell.variant.method, cell.variant.settings)
+    started = sources.header(
+        method,
+        family(cell.sample.task).question(cell.sample),
+        model=cell.model,
+        params=cell.variant.params,
+        task=cell.sample.task,
+        sample=cell.sample.id,
+        repeat=str(cell.repeat),
+        seed=cell.seed,
+    )
+    return await sources.live(method, started, doors, log=path, stop=stop, fresh=bench.fresh, grade=grade_)
+
+
+def _regrade(sample: Sample, bench: Bench) -> Regrade:
+    async def regrade(answer: str | None, reply: str) -> list[Scored]:
+        found = []
+        for name in bench.graders:
+            try:
+                made = await grade(sample, graded_text(answer, reply), name, bench.execute)
+            except MetaTuiError as error:
+                found.append(Scored(name, 0.0, f"error: {error}"))
+                continue
+            found.append(Scored(name, made.score, f"{made.verdict}: {made.reason}".rstrip(": ")))
+        return found
+
+    return regrade
+
+
+def graded_text(answer: str | None, reply: str) -> str:
+    """What a grader is given: the whole last reply, or the answer in the expected form where the
+    reply does not hold it (methods whose answers are not their last reply)."""
+    if answer is None or final_answer(reply) == answer:
+        return reply
+    return f"{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}"
+
+
+def _status(path: Path) -> str:
+    """Status of a log that ended, "" for one that did not or is not there."""
+    try:
+        event = last_event(path)
+    except LogError:
+        return ""
+    return event.status if isinstance(event, RunFinished) else ""
+
+
+def _ended(path: Path, again: bool) -> bool:
+    status = _status(path)
+    return status in DONE or (status == "failed" and not again)
