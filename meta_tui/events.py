@@ -58,7 +58,8 @@ class How(Value, frozen=True):
         source: where the outcome came from.
         ms: milliseconds from request to outcome.
         attempts: attempts that were made, counted from 1.
-        cost: dollars, None where the price is unknown.
+        cost: dollars paid now, None where the price is unknown; a cached reply costs 0.
+        price: dollars that a cached reply cost when it was asked for.
         sent: parameters as really sent, where they differ from those requested.
         provider_id: the provider's own id of the reply.
         layers: sandbox layers that were in force.
@@ -69,6 +70,7 @@ class How(Value, frozen=True):
     ms: int | None = None
     attempts: int = 1
     cost: float | None = None
+    price: float | None = None
     sent: Any = None
     provider_id: str = ""
     layers: tuple[str, ...] = ()

@@ -144,7 +144,8 @@ class CachedModel:
         if not call.fresh and (entry := await self._store.get(name)) is not None:
             if entry.reply.text:
                 tell(entry.reply.text)
-            return Answer(entry.reply, How("cache", cost=0.0, sent=entry.sent, provider_id=entry.provider_id))
+            how = How("cache", cost=0.0, price=entry.paid, sent=entry.sent, provider_id=entry.provider_id)
+            return Answer(entry.reply, how)
         answer = await self.model.answer(call, tell)
         return await self._keep(name, call, answer) if may_be_kept(answer.reply) else answer
 
@@ -168,7 +169,10 @@ def _for_nothing(answer: Answer, milliseconds: int) -> Answer:
     """The answer for one who did not pay for it; what can be changed in it is a copy."""
     how = answer.how or How()
     reply = answer.reply if answer.reply.logprobs is None else copy.deepcopy(answer.reply)
-    return Answer(reply, How("cache", milliseconds, cost=0.0, sent=how.sent, provider_id=how.provider_id))
+    price = how.price if how.source == "cache" else how.cost
+    return Answer(
+        reply, How("cache", milliseconds, cost=0.0, price=price, sent=how.sent, provider_id=how.provider_id)
+    )
 
 
 class _Flight:
