@@ -14,9 +14,9 @@ import msgspec
 from meta_tui.chat import CodeResult, Program, Reply
 from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import FailureKind, How
-from meta_tui.models.base import Answer, Call, Tell
+from meta_tui.models.base import Answer, Attempt, Call, Tell
 
-Line = str | Reply | CallFailed
+Line = str | Reply | Attempt | CallFailed
 WRITTEN = How("written")
 
 
@@ -36,7 +36,8 @@ class ScriptedModel:
 
     Args:
         script: replies in the order in which they are asked for, or a function from the call to
-            its reply. A `CallFailed` in it is raised.
+            its reply. A `CallFailed` in it is raised; an `Attempt` is told, and the same call gets
+            the next line (a function is asked again).
         piece: characters of a piece that is told while the reply "comes"; 0 tells nothing.
         how: what the run log says about where replies came from; None says nothing.
 
@@ -59,13 +60,17 @@ class ScriptedModel:
     async def answer(self, call: Call, tell: Tell) -> Answer:
         """The next reply of the script."""
         self.calls.append(call)
-        line = self._next(call)
+        line, how = self._next(call), self._how
+        while isinstance(line, Attempt):
+            tell(line)
+            how = how and msgspec.structs.replace(how, attempts=line.attempt + 1)
+            line = self._next(call)
         if isinstance(line, CallFailed):
             raise line
         reply = line if isinstance(line, Reply) else Reply(line)
         for start in range(0, len(reply.text), self._piece) if self._piece else ():
             tell(reply.text[start : start + self._piece])
-        return Answer(reply, self._how)
+        return Answer(reply, how)
 
 
 class ScriptedCode:

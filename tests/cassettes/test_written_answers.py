@@ -1,0 +1,287 @@
+"""What the shipped cassettes claim is true: every answer is worked out here in another way."""
+
+from __future__ import annotations
+
+import math
+import re
+from calendar import SUNDAY, Calendar
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+import pytest
+from written import SHIPPED, story
+
+from meta_tui.runlog import read
+
+
+def answer(name: str) -> str:
+    """The answer that a cassette gives."""
+    text = read(SHIPPED / f"{name}.jsonl").answer
+    assert text is not None
+    return text
+
+
+def said(name: str, who: str, nth: int = 0) -> str:
+    """What somebody says in a story."""
+    return [part.text for part in story(name)[1] if part.who == who][nth]
+
+
+def is_square(n: int) -> bool:
+    return math.isqrt(n) ** 2 == n
+
+
+# Game of 24.
+
+
+def _values(numbers: tuple[Fraction, ...], whole: bool = False) -> Iterator[Fraction]:
+    """The value of every expression that uses all the numbers, by splitting them in two."""
+    if len(numbers) == 1:
+        yield numbers[0]
+    for size in range(1, len(numbers)):
+        for left in combinations(range(len(numbers)), size):
+            one = tuple(n for i, n in enumerate(numbers) if i in left)
+            other = tuple(n for i, n in enumerate(numbers) if i not in left)
+            for a, b in product(_values(one, whole), _values(other, whole)):
+                yield from (a + b, a - b, a * b)
+                if b and not (whole and (a / b).denominator > 1):
+                    yield a / b
+
+
+def test_game24_the_answer_uses_the_four_numbers_and_makes_24() -> None:
+    text = answer("game24-python")
+    assert sorted(re.findall(r"\d+", text), key=int) == ["2", "3", "5", "12"]
+    assert text == "12 / (3 - 5 / 2)"
+    assert Fraction(12) / (Fraction(3) - Fraction(5, 2)) == 24
+
+
+def test_game24_can_be_solved_and_only_with_a_fraction_on_the_way() -> None:
+    numbers = tuple(map(Fraction, (2, 3, 5, 12)))
+    assert Fraction(24) in _values(numbers)
+    assert Fraction(24) not in _values(numbers, whole=True)
+
+
+def test_game24_the_near_misses_of_the_search_by_hand_are_right() -> None:
+    assert (12 + 5 + 2 * 3, 12 + 3 * 5 - 2, 12 + 2 * 5 + 3, 3 * 12 - 2 * 5) == (23, 25, 25, 26)
+
+
+# Checkmate.
+
+
+def test_checkmate_is_the_only_mate_and_the_table_of_checks_is_complete() -> None:
+    chess = pytest.importorskip("chess", reason="the rules of chess: pip install meta-tui[graders]")
+    board = chess.Board()
+    moves = story("checkmate-second-opinion")[0].split("\n\n")[1]
+    for move in re.sub(r"\d+\.", "", moves).split():
+        board.push_san(move)
+    answers = {}
+    for move in [m for m in board.legal_moves if board.gives_check(m)]:
+        name = board.san(move)
+        board.push(move)
+        answers[name.rstrip("+#")] = sorted(board.san(reply) for reply in board.legal_moves)
+        board.pop()
+    assert [name for name, replies in answers.items() if not replies] == ["Qxg5"]
+    rows = re.findall(
+        r"^\| ([QB]\S+) \| ([^|:]+)", said("checkmate-second-opinion", "Expert Chess Player"), re.M
+    )
+    claimed = {move.rstrip("+"): sorted(re.findall(r"[A-Zabh]\S*\d", replies)) for move, replies in rows}
+    assert claimed == answers
+    assert answer("checkmate-second-opinion") == "Qxg5#"
+
+
+def test_checkmate_the_position_that_the_arbiter_gets_is_the_right_one() -> None:
+    chess = pytest.importorskip("chess", reason="the rules of chess: pip install meta-tui[graders]")
+    board = chess.Board()
+    question = story("checkmate-second-opinion")[0]
+    for move in re.sub(r"\d+\.", "", question.split("\n\n")[1]).split():
+        board.push_san(move)
+    asked = said("checkmate-second-opinion", "Meta Model", 1)
+    claimed = {
+        (square, colour == "White", kind)
+        for colour, men in re.findall(r"^(White|Black): (.+)\.$", asked, re.M)
+        for kind, squares in re.findall(
+            r"(king|queen|rook|bishop|knight|pawn)s? ((?:[a-h]\d(?:, | and )?)+)", men
+        )
+        for square in re.findall(r"[a-h]\d", squares)
+    }
+    pieces = board.piece_map().items()
+    assert claimed == {(chess.square_name(s), p.color, chess.piece_name(p.piece_type)) for s, p in pieces}
+
+
+# The sonnet.
+
+RHYMES = {
+    "ten again": "A",
+    "page age": "B",
+    "wall fall": "C",
+    "sow grow": "D",
+    "prune moon": "E",
+    "birds words": "F",
+    "late gate": "G",
+}
+"""The sounds in which the lines end, judged by ear."""
+
+
+def _lines(poem: str) -> list[list[str]]:
+    return [re.findall(r"[a-z']+", line.lower()) for line in poem.split("\n") if line.strip()]
+
+
+def test_sonnet_has_the_scheme_and_the_words() -> None:
+    poem = answer("sonnet-repaired")
+    sounds = {word: sound for pair, sound in RHYMES.items() for word in pair.split()}
+    assert "".join(sounds[line[-1]] for line in _lines(poem)) == "ABABCDCDEFEFGG"
+    words = {word for line in _lines(poem) for word in line}
+    assert {"lantern", "orchard", "clock"} <= words
+    assert [len(stanza.split("\n")) for stanza in poem.split("\n\n")] == [4, 4, 4, 2]
+
+
+def test_sonnet_rhymes_and_scans_by_the_dictionary() -> None:
+    pronouncing = pytest.importorskip("pronouncing", reason="a dictionary of sounds: pip install pronouncing")
+    for pair in RHYMES:
+        first, second = pair.split()
+        assert second in pronouncing.rhymes(first)
+    assert "door" not in pronouncing.rhymes("late")
+    for poem in (answer("sonnet-repaired"), said("sonnet-repaired", "Expert Poet")):
+        for line in _lines(poem):
+            assert sum(_syllables(pronouncing.phones_for_word, word) for word in line) == 10, line
+
+
+def _syllables(phones: Callable[[str], list[str]], word: str) -> int:
+    found = phones(word) or phones(word.removesuffix("'s"))
+    return sum(char.isdigit() for char in found[0])
+
+
+def test_sonnet_the_editor_changed_only_what_was_named() -> None:
+    draft, repaired = _lines(said("sonnet-repaired", "Expert Poet")), _lines(answer("sonnet-repaired"))
+    changed = [n for n, (a, b) in enumerate(zip(draft, repaired, strict=True), 1) if a != b]
+    assert changed == [5, 6, 14]
+    assert draft[5][1:] == repaired[5][1:]
+    assert draft[13][:-1] == repaired[13][:-1]
+
+
+# Words, seats, shapes, tilings, squares, bakery, race, shop.
+
+
+def test_words_the_answer_is_the_list_in_order() -> None:
+    given = story("words-sorted")[0].split("\n\n")[1].split()
+    assert answer("words-sorted").split() == sorted(given)
+    assert (len(given), given.index("thistle"), given.count("thistle")) == (13, 2, 2)
+    assert given[11] == "thistle"
+
+
+def test_seats_240_by_placing_the_pairs_one_after_the_other() -> None:
+    """Count by choosing two seats for each pair that are no neighbours, times 2 for each pair."""
+    seats = frozenset(range(6))
+
+    def ways(free: frozenset[int], pairs: int) -> int:
+        if not pairs:
+            return 1
+        return sum(ways(free - {a, b}, pairs - 1) for a, b in combinations(sorted(free), 2) if b - a > 1)
+
+    assert answer("seats-corrected") == str(ways(seats, 3) * 2**3) == "240"
+
+
+def test_shapes_the_corners_make_a_kite_and_nothing_more_special() -> None:
+    path = re.findall(r"(\d+),(\d+)", story("shapes-malformed-reply")[0].split('"')[1])
+    p, q, r, s = (complex(int(x), int(y)) for x, y in path)
+    assert abs(p - q) == abs(p - s)
+    assert abs(r - q) == abs(r - s)
+    assert abs(p - q) != abs(r - q)
+    opposite = (((q - p), (s - r)), ((r - q), (p - s)))
+    assert all((one * other.conjugate()).imag != 0 for one, other in opposite), "no sides are parallel"
+    assert answer("shapes-malformed-reply") == "(D) kite"
+
+
+def test_tilings_counted_column_by_column() -> None:
+    """The other way round than in the story: whole columns of 7, as transfer between edges."""
+
+    def fillings(edge: int, row: int = 0, after: int = 0) -> Iterator[int]:
+        if row == 7:
+            yield after
+        elif edge >> row & 1:
+            yield from fillings(edge, row + 1, after)
+        else:
+            yield from fillings(edge, row + 1, after | 1 << row)
+            if row < 6 and not edge >> (row + 1) & 1:
+                yield from fillings(edge, row + 2, after)
+
+    ways = {0: 1}
+    for _ in range(10):
+        following: dict[int, int] = {}
+        for edge, count in ways.items():
+            for after in fillings(edge):
+                following[after] = following.get(after, 0) + count
+        ways = following
+    assert answer("tilings-code-timeout") == str(ways[0])
+
+
+def test_squares_the_numbers_found_too_late_are_right_and_the_rejected_ones_are_not() -> None:
+    assert all(is_square(a + b) for a, b in combinations((2, 359, 482, 3362), 2))
+    assert all(is_square(a + b) for a, b in combinations((6, 19, 30), 2))
+    assert not any(
+        all(is_square(n + d) for n in (6, 19, 30)) for d in range(1, 100_000) if d not in (6, 19, 30)
+    )
+    assert [a + b for a, b in combinations((1, 24, 120, 3480), 2) if not is_square(a + b)] == [3504]
+
+
+def test_squares_the_table_of_partners_is_complete() -> None:
+    text = said("squares-round-limit", "Expert Searcher")
+    rows = re.findall(r"^\| (\d+) \| \d+[^|]* \| ([\d, ]+)", text, re.M)
+    claimed = {int(x): [int(y) for y in ys.split(",")] for x, ys in rows}
+    true = {
+        x: [y for y in range(2, x * x) if y != x and is_square(x * x + y * y - 2)] for x in range(5, 24, 2)
+    }
+    assert claimed == true
+    assert not any(is_square(x * x + y * y - 2) for x in range(2, 24, 2) for y in range(2, x * x) if y != x)
+
+
+def test_squares_the_partners_with_2_are_complete() -> None:
+    partners = [y for y in range(3, 400) if y != 19 and is_square(19 * 19 + y * y - 4)]
+    assert partners == [22, 58, 178]
+    assert [pair for pair in combinations(partners, 2) if is_square(pair[0] ** 2 + pair[1] ** 2 - 4)] == [
+        (22, 58)
+    ]
+
+
+def test_bakery_counted_one_concha_at_a_time() -> None:
+    unsold = [concha for concha in range(18 * 24) if concha % 3 == 2]
+    boxes = [unsold[start : start + 10] for start in range(0, len(unsold), 10)]
+    assert answer("bakery-spanish") == str(sum(85 for box in boxes if len(box) == 10)) == "1190"
+
+
+def test_race_has_one_order_with_one_false_statement() -> None:
+    fitting = []
+    for order in permutations(["Ada", "Boris", "Chen", "Dalia"]):
+        place = {name: n for n, name in enumerate(order)}
+        true = (
+            order[0] in ("Ada", "Boris"),
+            place["Chen"] == place["Boris"] + 1,
+            abs(place["Ada"] - place["Chen"]) == 1,
+            place["Ada"] == 2,
+        )
+        if sum(true) == 3:
+            fitting.append((", ".join(order), true.index(False)))
+    assert fitting == [(answer("race-several-experts"), 1)]
+
+
+def test_race_the_table_of_the_second_expert_is_right() -> None:
+    text = said("race-several-experts", "Expert Puzzle Setter")
+    rows = re.findall(r"^\| (\w+, \w+, \w+, \w+) \| (\w+) \| (\w+) \| (\w+) \| (\d)", text, re.M)
+    assert len(rows) == 6
+    for order, *claims, wrong in rows:
+        place = {name: n for n, name in enumerate(order.split(", "))}
+        true = (
+            0 in (place["Ada"], place["Boris"]),
+            place["Chen"] == place["Boris"] + 1,
+            abs(place["Ada"] - place["Chen"]) == 1,
+        )
+        assert claims == ["right" if t else "wrong" for t in true]
+        assert int(wrong) == true.count(False)
+
+
+def test_shop_is_open_on_25_days() -> None:
+    """November 2025 is such a month."""
+    days = [(day, week) for day, week in Calendar().itermonthdays2(2025, 11) if day]
+    assert (len(days), days[0][1]) == (30, 5)
+    assert [day for day, week in days if week == SUNDAY] == [2, 9, 16, 23, 30]
+    assert answer("baseline-standard") == str(sum(week != SUNDAY for _, week in days)) == "25"

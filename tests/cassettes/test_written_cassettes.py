@@ -1,0 +1,346 @@
+"""The shipped cassettes are what their stories say, replay exactly, and tell what they promise."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from written import CASSETTES, MODEL, SHIPPED, STORIES, Clock, Storyteller, story
+
+from meta_tui.chat import Message, Request
+from meta_tui.errors import UsageError
+from meta_tui.events import (
+    Answered,
+    AnyEvent,
+    CodeFinished,
+    Failed,
+    Rejected,
+    Replied,
+    Requested,
+    RoundStarted,
+    RunFinished,
+    SpanStarted,
+)
+from meta_tui.models.base import Attempt, Call
+from meta_tui.run import RunResult
+from meta_tui.runlog import Recording, read
+from meta_tui.sources import replay
+
+NAMES = tuple(cassette.name for cassette in CASSETTES)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A replayed cassette: what was recorded, what happened again, and how it ended."""
+
+    recording: Recording
+    events: list[AnyEvent]
+    result: RunResult
+
+    def of(self, kind: type[AnyEvent]) -> list[AnyEvent]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def spans(self) -> list[tuple[str, str]]:
+        return [(e.role, e.name) for e in self.events if isinstance(e, SpanStarted)]
+
+    @property
+    def experts(self) -> list[str]:
+        return [name.removeprefix("Expert ") for role, name in self.spans if role == "expert"]
+
+    @property
+    def code(self) -> list[str]:
+        return [e.result.status for e in self.events if isinstance(e, CodeFinished)]
+
+    def asked(self, name: str, nth: int = 0) -> str:
+        """The user message that the nth expert of this name was sent."""
+        spans = [e.span for e in self.events if isinstance(e, SpanStarted) and e.name == name]
+        return next(
+            e.messages[-1].content for e in self.events if isinstance(e, Requested) and e.span == spans[nth]
+        )
+
+    def heard(self, round_: int) -> str:
+        """The last message that the Meta Model was sent in a round."""
+        own = [e for e in self.events if isinstance(e, Requested) and not e.span]
+        return own[round_ - 1].messages[-1].content
+
+
+@cache
+def told(name: str) -> Told:
+    """A cassette, replayed with every door closed."""
+    recording = read(SHIPPED / f"{name}.jsonl")
+    events: list[AnyEvent] = []
+    result = asyncio.run(replay(recording, consumers=[events.append]))
+    return Told(recording, events, result)
+
+
+def test_every_run_log_that_ships_has_a_story_and_every_story_ships() -> None:
+    logs = [p for p in SHIPPED.rglob("*.jsonl") if p.relative_to(SHIPPED).parts[0] != "http"]
+    assert sorted(p.relative_to(SHIPPED).as_posix() for p in logs) == [f"{n}.jsonl" for n in sorted(NAMES)]
+    assert sorted(p.stem for p in STORIES.iterdir()) == sorted(NAMES)
+
+
+def test_writing_the_cassettes_anew_gives_the_same_bytes(tmp_path: Path) -> None:
+    """In another folder, hash seed and time zone, by the command of the README; times included."""
+    root = SHIPPED.parent
+    target = tmp_path / "again"
+    target.mkdir()
+    subprocess.run(
+        [sys.executable, str(root / "tests/cassettes/written.py"), "--to", str(target)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(root), "PYTHONHASHSEED": "4711", "TZ": "Asia/Kolkata"},
+        check=True,
+        capture_output=True,
+        timeout=90,
+    )
+    assert sorted(p.name for p in target.iterdir()) == [f"{name}.jsonl" for name in sorted(NAMES)]
+    changed = [p.name for p in target.iterdir() if p.read_bytes() != (SHIPPED / p.name).read_bytes()]
+    assert not changed, "a prompt or a story changed: run `python tests/cassettes/written.py`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cassette_replays_exactly_and_gives_all_its_events(name: str) -> None:
+    assert told(name).events == told(name).recording.events
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_line_says_that_it_was_written_and_that_no_model_was_called(name: str) -> None:
+    started = told(name).recording.started
+    assert (started.origin, started.model) == ("written", "scripted")
+    assert "Written by hand for meta-tui through its scripted model" in started.note
+    assert "no language model was called" in started.note
+    assert "MIT" in started.note
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_replies_are_marked_as_written_and_no_result_names_a_machine(name: str) -> None:
+    events = told(name).recording.events
+    assert {e.how.source if e.how else "" for e in events if isinstance(e, Replied)} == {"written"}
+    for event in events:
+        if isinstance(event, CodeFinished):
+            assert event.how is not None
+            assert (event.how.layers, event.how.ms) == ((), None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_time_goes_on_from_event_to_event_at_a_pace_that_eyes_can_follow(name: str) -> None:
+    times = [event.at or 0.0 for event in told(name).recording.events]
+    gaps = [after - before for before, after in pairwise(times)]
+    assert min(gaps) > 0
+    assert max(gaps) < 15
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a story must contain, in the order in which it happens."""
+
+    rounds: int
+    experts: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    reminders: int = 0
+    attempts: int = 0
+    limit: int = 16
+    end: tuple[str, str] = ("answered", "accepted")
+
+
+FACTS = {
+    "bakery-spanish": Facts(3, ("Matemático", "Python"), ("ok",)),
+    "baseline-expert-dynamic": Facts(1),
+    "baseline-expert-static": Facts(1),
+    "baseline-multipersona": Facts(1),
+    "baseline-standard": Facts(1),
+    "baseline-zero-shot-cot": Facts(2, reminders=1),
+    "checkmate-second-opinion": Facts(3, ("Chess Player", "Chess Arbiter")),
+    "game24-python": Facts(4, ("Problem Solver", "Python", "Arithmetic Checker"), ("ok",)),
+    "race-several-experts": Facts(3, ("Logician", "Puzzle Setter", "Verifier"), attempts=1),
+    "seats-corrected": Facts(5, ("Combinatorialist", "Sceptic", "Mathematician", "Python"), ("ok",)),
+    "shapes-malformed-reply": Facts(5, ("Geometer", "Mathematics Teacher"), reminders=2),
+    "sonnet-repaired": Facts(5, ("Poet", "Prosodist", "Lyric Editor", "Python"), ("ok",)),
+    "squares-round-limit": Facts(
+        6,
+        ("Number Theorist", "Algebraist", "Diophantine Analyst", "Calculator", "Searcher", "Number Theorist"),
+        limit=6,
+        end=("no_answer", "round_limit"),
+    ),
+    "tilings-code-timeout": Facts(
+        5, ("Python", "Python", "Mathematician", "Python"), ("timeout", "ok", "ok")
+    ),
+    "words-sorted": Facts(4, ("Python", "Proofreader", "Python"), ("ok", "ok")),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_story_happens_as_it_is_promised(name: str) -> None:
+    run, facts = told(name), FACTS[name]
+    rounds = [e for e in run.events if isinstance(e, RoundStarted)]
+    assert [(e.number, e.limit) for e in rounds] == [(n, facts.limit) for n in range(1, facts.rounds + 1)]
+    assert tuple(run.experts) == facts.experts
+    assert tuple(run.code) == facts.code
+    assert len(run.of(Rejected)) == facts.reminders
+    assert len(run.of(Failed)) == facts.attempts
+    assert len(run.of(Answered)) == (facts.end[0] == "answered")
+    end = run.events[-1]
+    assert isinstance(end, RunFinished)
+    assert (end.status, end.reason) == facts.end
+
+
+def test_game24_the_program_finds_what_the_expert_without_one_did_not() -> None:
+    run = told("game24-python")
+    assert "did not find an expression" in run.heard(2)
+    assert "12 / (3 - (5 / 2)) = 24" in run.heard(3)
+    assert "12 / (3 - (5 / 2))" in run.asked("Expert Arithmetic Checker")
+
+
+def test_checkmate_the_second_expert_is_not_told_which_move_is_meant_to_mate() -> None:
+    run = told("checkmate-second-opinion")
+    assert run.recording.started.settings["python"] is False
+    asked = run.asked("Expert Chess Arbiter")
+    assert "queen f5 takes g5, and bishop c1 takes g5" in asked
+    assert "#" not in asked
+    assert "This is mate." in run.heard(3)
+
+
+def test_race_both_experts_are_asked_in_one_reply_and_answer_in_one_message() -> None:
+    run = told("race-several-experts")
+    heard = run.heard(2)
+    assert heard.index("Expert Logician's output:") < heard.index("Expert Puzzle Setter's output:")
+
+
+def test_race_the_failed_attempt_comes_before_the_reply_of_the_same_call() -> None:
+    run = told("race-several-experts")
+    (failed,) = run.of(Failed)
+    after = run.events[run.events.index(failed) + 1]
+    assert isinstance(failed, Failed)
+    assert isinstance(after, Replied)
+    assert (failed.kind, failed.attempt, failed.retry_in) == ("rate_limit", 1, 2.5)
+    assert (failed.span, failed.n) == (after.span, after.n)
+    assert after.how is not None
+    assert after.how.attempts == 2
+    assert (after.at or 0) - (failed.at or 0) > 2.5
+
+
+def test_seats_the_wrong_count_is_refuted_and_a_new_expert_gets_both_texts() -> None:
+    run = told("seats-corrected")
+    assert "The answer is 0." in run.heard(2)
+    assert "the answer 0 is wrong" in run.heard(3)
+    asked = run.asked("Expert Mathematician")
+    assert "gives 0" in asked
+    assert "A B C a b c" in asked
+    assert run.result.answer == "240"
+
+
+def test_shapes_each_malformed_reply_is_followed_by_the_error_text() -> None:
+    run = told("shapes-malformed-reply")
+    error = run.recording.started.settings["error"]
+    assert run.heard(2) == f"ROUND 2:\n\n{error}"
+    assert run.heard(5) == f"ROUND 5:\n\n{error}"
+
+
+def test_sonnet_the_draft_lacks_a_word_and_a_rhyme_and_the_answer_has_both() -> None:
+    run = told("sonnet-repaired")
+    draft, answer = run.heard(2), run.result.answer or ""
+    assert "orchard" not in draft
+    assert "shut the door." in draft
+    assert "orchard" in answer
+    assert answer.endswith("shut the gate.")
+
+
+def test_squares_the_last_round_is_announced_and_ends_with_an_expert() -> None:
+    run = told("squares-round-limit")
+    settings = run.recording.started.settings
+    assert settings["rounds"] == settings["notice_round"] == 6
+    assert run.heard(6).endswith(settings["notice"])
+    assert run.result.answer is None
+    assert "2, 359, 482 and 3362" in [e for e in run.events if isinstance(e, Replied)][-1].reply.text
+    assert run.result.messages[-1].role == "user"
+
+
+def test_tilings_the_time_out_is_reported_to_the_meta_model_which_goes_on() -> None:
+    run = told("tilings-code-timeout")
+    assert "stopped at the time limit" in run.heard(2)
+    assert "7 by 10: 53175517" in run.heard(3)
+    assert "7 by 10: 53175517.000" in run.heard(5)
+
+
+def test_words_the_first_result_has_lost_a_word() -> None:
+    run = told("words-sorted")
+    lost, kept = (e.result.stdout.split("\n")[0].split() for e in run.events if isinstance(e, CodeFinished))
+    assert (lost.count("thistle"), kept.count("thistle")) == (1, 2)
+    assert run.result.answer == " ".join(kept)
+
+
+def test_bakery_the_expert_has_a_name_that_only_the_lenient_parser_takes() -> None:
+    run = told("bakery-spanish")
+    assert run.recording.started.settings["parser"] == "lenient"
+    assert ("expert", "Expert Matemático") in run.spans
+    (code,) = (e for e in run.events if isinstance(e, CodeFinished))
+    assert "¿se divide entre 3? sí" in code.result.stdout
+
+
+def test_baselines_all_answer_one_question_without_experts() -> None:
+    runs = [told(name) for name in NAMES if name.startswith("baseline-")]
+    assert {run.recording.started.method for run in runs} == {
+        "standard",
+        "zero_shot_cot",
+        "expert_static",
+        "expert_dynamic",
+        "multipersona",
+    }
+    assert len({run.recording.started.question for run in runs}) == 1
+    assert {run.result.answer for run in runs} == {"25"}
+    assert [run.spans for run in runs if run.spans] == [[("identity", "Identity")]]
+
+
+def test_the_readme_has_a_true_row_for_every_cassette() -> None:
+    readme = (SHIPPED / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| `(\w+)` \| (\d+) \| (\d+) \|", readme, re.MULTILINE)
+    expected = []
+    for cassette in CASSETTES:
+        calls = told(cassette.name).result.calls
+        facts = FACTS[cassette.name]
+        expected.append((cassette.name, cassette.shows, cassette.method, str(facts.rounds), str(calls)))
+    assert rows == expected
+
+
+def test_no_story_holds_an_invisible_or_control_character() -> None:
+    for path in STORIES.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert all(char == "\n" or char.isprintable() for char in text), path.name
+        assert text == "\n".join(line.rstrip() for line in text.split("\n")), path.name
+
+
+# The story-teller itself.
+
+
+def _call(name: str = "") -> Call:
+    return Call(Request((Message("user", "?"),)), name=name)
+
+
+async def test_a_story_in_the_wrong_order_is_refused_by_name() -> None:
+    _, parts = story("seats-corrected")
+    teller = Storyteller(parts, Clock(0))
+    await teller.answer(_call(), lambda news: None)
+    with pytest.raises(UsageError, match=r"Expert Mathematician is asked, .* Expert Combinatorialist"):
+        await teller.answer(_call("Expert Mathematician"), lambda news: None)
+
+
+async def test_an_attempt_of_a_story_is_told_once_and_its_wait_passes() -> None:
+    _, parts = story("race-several-experts")
+    clock = Clock(0)
+    teller = Storyteller(parts[2:], clock)
+    told_: list[tuple[str | Attempt, float]] = []
+    answer = await teller.answer(_call("Expert Puzzle Setter"), lambda news: told_.append((news, clock())))
+    ((attempt, at),) = told_
+    assert isinstance(attempt, Attempt)
+    assert (attempt.kind, attempt.attempt, attempt.retry_in) == ("rate_limit", 1, 2.5)
+    assert clock() - at > 2.5
+    assert answer.reply.text.startswith("**Ada first.**")
+    assert MODEL == "scripted"

@@ -1,0 +1,268 @@
+"""The cassettes that ship: run logs of stories that were written by hand.
+
+Each story stands in `stories/<name>.txt`: the question, then every reply in the order in which it
+is asked for, each under a line that names who gives it. This module says which method is run on
+which story with which settings, and runs it for real: the ordinary method, writer and sandbox,
+with the scripted model as the only thing that is not a live run. So a changed prompt needs one
+command and no edit:
+
+    python tests/cassettes/written.py              writes cassettes/*.jsonl anew
+    python tests/cassettes/written.py --to FOLDER  writes them elsewhere
+
+What this is not: it asks no language model, and it changes no story.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from meta_tui.chat import CodeResult, Program
+from meta_tui.errors import CallFailed, UsageError
+from meta_tui.events import FailureKind, How, RunStarted
+from meta_tui.methods import build
+from meta_tui.models.base import Answer, Attempt, Call, CodeRunner, Model, Tell
+from meta_tui.models.scripted import Line, ScriptedModel
+from meta_tui.run import Doors, RunResult
+from meta_tui.sandbox import Sandbox
+from meta_tui.sources import header, live
+
+SHIPPED = Path(__file__).resolve().parents[2] / "cassettes"
+STORIES = Path(__file__).resolve().parent / "stories"
+
+NOTE = (
+    "Written by hand for meta-tui through its scripted model: no language model was called. "
+    "Programs, if there are any, were really run; times are made up. Licence: MIT."
+)
+MODEL = "scripted"
+TOOL = "meta-tui 0.1.0"
+"""The version for which the stories were first written; a new version does not change them."""
+START = 1_796_032_800
+"""Seconds since the epoch at which every story is said to begin."""
+RAN = How(note="run when this cassette was written")
+
+META = "Meta Model"
+RULE = "=== "
+
+
+@dataclass(frozen=True, slots=True)
+class Cassette:
+    """One cassette: what it shows, and the method and settings that its story is told with."""
+
+    name: str
+    shows: str
+    task: str = ""
+    method: str = "meta_prompting"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+CASSETTES = (
+    Cassette("bakery-spanish", "A word problem in Spanish, worked out and then computed", "mgsm_es"),
+    Cassette(
+        "baseline-expert-dynamic", "Two calls: who should answer, then the answer", "", "expert_dynamic"
+    ),
+    Cassette("baseline-expert-static", "One call under a general expert preamble", "", "expert_static"),
+    Cassette("baseline-multipersona", "One reply in which three personas talk", "", "multipersona"),
+    Cassette("baseline-standard", "The question and nothing else", "", "standard"),
+    Cassette(
+        "baseline-zero-shot-cot",
+        "Step by step; the answer's form comes after a reminder",
+        "",
+        "zero_shot_cot",
+    ),
+    Cassette(
+        "checkmate-second-opinion",
+        "A mate in one, verified by a second expert; without Expert Python",
+        "checkmate",
+        settings={"python": False},
+    ),
+    Cassette("game24-python", "A Game of 24 solved through Expert Python", "game24"),
+    Cassette("race-several-experts", "Two experts in one reply, and a call that had to wait", "puzzles"),
+    Cassette("seats-corrected", "A wrong count that one expert refutes and a new one puts right", "puzzles"),
+    Cassette(
+        "shapes-malformed-reply", "Two replies without a usable form, each answered by a reminder", "shapes"
+    ),
+    Cassette("sonnet-repaired", "A sonnet that a reader finds faulty and an editor repairs", "sonnets"),
+    Cassette(
+        "squares-round-limit",
+        "Six rounds, and the answer is found one round too late",
+        "puzzles",
+        settings={"python": False, "rounds": 6, "notice_round": 6},
+    ),
+    Cassette(
+        "tilings-code-timeout",
+        "A program that takes too long, a better one, and a second method",
+        "puzzles",
+        settings={"code_seconds": 2.0},
+    ),
+    Cassette("words-sorted", "Words sorted; a lost word is noticed and put back", "words"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a story: who speaks (or what happens), and the text."""
+
+    who: str
+    text: str
+
+
+def story(name: str) -> tuple[str, list[Part]]:
+    """The question of a story and its other parts in order.
+
+    Raises:
+        UsageError: the file does not begin with a question.
+    """
+    text = (STORIES / f"{name}.txt").read_text(encoding="utf-8")
+    parts = [Part(*_halves(part)) for part in f"\n{text}".split(f"\n{RULE}")[1:]]
+    if not parts or parts[0].who != "Question":
+        raise UsageError(f"the story {name} must begin with a line `{RULE}Question`")
+    return parts[0].text, parts[1:]
+
+
+def _halves(part: str) -> tuple[str, str]:
+    who, _, text = part.partition("\n")
+    return who.strip(), text.strip("\n")
+
+
+class Clock:
+    """A clock that goes on as far as it is told, and a few milliseconds with every look at it."""
+
+    def __init__(self, start: int) -> None:
+        self._ms = start * 1000
+
+    def __call__(self) -> float:
+        """Seconds since the epoch."""
+        self._ms += 4
+        return self._ms / 1000
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self._ms += round(seconds * 1000)
+
+
+class Storyteller:
+    """The scripted model, given the parts of a story, with time passing as if replies took some."""
+
+    def __init__(self, parts: list[Part], clock: Clock) -> None:
+        self._parts = iter(parts)
+        self._attempts = 0
+        self._model: Model = ScriptedModel(self._line)
+        self._clock = clock
+
+    async def answer(self, call: Call, tell: Tell) -> Answer:
+        """The reply that the story has at this place."""
+
+        def wait_and_tell(news: str | Attempt) -> None:
+            self._clock.wait(0.4)
+            tell(news)
+            if isinstance(news, Attempt):
+                self._clock.wait(news.retry_in)
+
+        answer = await self._model.answer(call, wait_and_tell)
+        self._clock.wait(0.7 + len(answer.reply.text) / 320)
+        return answer
+
+    def left(self) -> list[str]:
+        """Who has not spoken yet."""
+        return [part.who for part in self._parts]
+
+    def _line(self, call: Call) -> Line:
+        part = next(self._parts, Part("nobody", ""))
+        if part.who.startswith("Retry "):
+            return self._attempt(part)
+        wanted = call.name or META
+        if part.who != wanted:
+            raise UsageError(f"{wanted} is asked, and the story goes on with {part.who}")
+        self._attempts = 0
+        return part.text
+
+    def _attempt(self, part: Part) -> Attempt:
+        _, kind, seconds = part.who.split()
+        if kind not in get_args(FailureKind):
+            raise UsageError(f"{kind} is no kind of failure")
+        self._attempts += 1
+        return Attempt(kind, part.text, self._attempts, float(seconds))  # type: ignore[arg-type]
+
+
+class PacedCode:
+    """The sandbox, with time passing as the story has it and nothing said about this machine."""
+
+    def __init__(self, code: CodeRunner, clock: Clock) -> None:
+        self._code = code
+        self._clock = clock
+
+    async def execute(self, program: Program) -> tuple[CodeResult, How]:
+        """The result of really running the program."""
+        result, _ = await self._code.execute(program)
+        self._clock.wait(program.limits.seconds if result.status == "timeout" else 0.2)
+        return result, RAN
+
+
+def first_line(cassette: Cassette, question: str) -> RunStarted:
+    """The first event of a cassette; it says that it is written and how."""
+    started = header(
+        build(cassette.method, cassette.settings),
+        question,
+        model=MODEL,
+        origin="written",
+        note=f"{cassette.shows}. {NOTE}",
+        task=cassette.task,
+    )
+    return msgspec.structs.replace(started, tool=TOOL)
+
+
+async def write(cassette: Cassette, folder: Path, code: CodeRunner) -> RunResult:
+    """Run a method on a story and keep the run log; an older one is replaced.
+
+    Args:
+        cassette: which story, method and settings.
+        folder: where the log is to stand.
+        code: what runs programs.
+
+    Raises:
+        UsageError: the method asks somebody else than the story has next, or parts are left over.
+        CallFailed: this machine cannot run a program as it must be run.
+    """
+    question, parts = story(cassette.name)
+    clock = Clock(START)
+    teller = Storyteller(parts, clock)
+    path = folder / f"{cassette.name}.jsonl"
+    partial = path.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    result = await live(
+        build(cassette.method, cassette.settings),
+        first_line(cassette, question),
+        Doors(model=teller, code=PacedCode(code, clock)),
+        log=partial,
+        clock=clock,
+    )
+    if left := teller.left():
+        raise UsageError(f"{cassette.name}: the run is over, and the story goes on with {left[0]}")
+    if result.status == "failed":
+        raise CallFailed("unknown", f"{cassette.name}: {result.reason}")
+    partial.replace(path)
+    return result
+
+
+async def write_all(folder: Path, code: CodeRunner) -> dict[str, RunResult]:
+    """Write every cassette into a folder that exists; how each run ended, by name."""
+    return {cassette.name: await write(cassette, folder, code) for cassette in CASSETTES}
+
+
+async def _main(folder: Path) -> None:
+    async with Sandbox() as sandbox:
+        for name, result in (await write_all(folder, sandbox)).items():
+            print(f"{name}: {result.status} ({result.reason}), {result.calls} calls")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Write the cassettes that ship, from their stories.")
+    parser.add_argument("--to", type=Path, default=SHIPPED, help="a folder that exists (the shipped one)")
+    asyncio.run(_main(parser.parse_args().to))
