@@ -20,6 +20,7 @@ from meta_tui.sandbox.classes import EXTENSIBLE, HIDDEN, MATCHABLE, ROOTS, VISIB
 from meta_tui.sandbox.policy import (
     ASKED_FOR_NAMES,
     ATTRIBUTES,
+    ENUM_NAMES,
     FRAME_ATTRIBUTES,
     GUARDED,
     METHODS,
@@ -157,11 +158,10 @@ def has_attribute(owner: Any, name: Any) -> bool:
 # Private names: the program's own only
 
 _RECORD_NAMES: Final = frozenset("_asdict _replace _fields _make _field_defaults".split())
-_ENUM_NAMES: Final = frozenset("_value_ _name_ _missing_ _generate_next_value_ _ignore_".split())
 
 
 def _check_private(owner: Any, name: str) -> None:
-    if name in _RECORD_NAMES or name in _ENUM_NAMES:
+    if name in _RECORD_NAMES or name in ENUM_NAMES:
         return
     if type(owner) is super:
         allowed = _is_owned_behind(owner, name)

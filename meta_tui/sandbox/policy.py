@@ -56,6 +56,7 @@ CONSTANTS: Final = frozenset(
 )
 ASKED_FOR_NAMES: Final = frozenset({"__getattr__", "__getattribute__"})
 ASSIGNABLE: Final = (METHODS | CONSTANTS) - ASKED_FOR_NAMES - {"__del__"}
+ENUM_NAMES: Final = frozenset("_value_ _name_ _missing_ _generate_next_value_ _ignore_ _order_".split())
 READABLE: Final = METHODS | CONSTANTS | {"__name__", "__debug__"}
 """Special names that may be assigned and read as plain names."""
 
@@ -160,6 +161,13 @@ def is_special(name: str) -> bool:
     return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
+def is_reserved(name: str) -> bool:
+    """Whether a variable may not have this name: Python's own form, or that of a guard (`_x_`)."""
+    if is_special(name):
+        return name not in ASSIGNABLE
+    return len(name) > 2 and name[0] == "_" == name[-1] and name.strip("_") != "" and name not in ENUM_NAMES
+
+
 def translate(source: str, filename: str, mode: str = "exec") -> CodeType:
     """Compile a program under the policy.
 
@@ -218,14 +226,14 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
 
     def _bind(self, node: ast.AST, *names: str | None) -> None:
         for name in names:
-            if name is not None and is_special(name) and name not in ASSIGNABLE:
+            if name is not None and is_reserved(name):
                 self.error(node, f"the name `{name}` is kept for Python")
 
     def visit_Name(self, node: ast.Name) -> Any:
         """Special names only where they are harmless."""
         if not isinstance(node.ctx, ast.Load):
             self._bind(node, node.id)
-        elif is_special(node.id) and node.id not in READABLE:
+        elif node.id not in READABLE and is_reserved(node.id):
             self.error(node, f"the name `{node.id}` is kept for Python")
         return self._inside(node)
 
@@ -336,6 +344,8 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
             ast.copy_location(node.decorator_list[0], node)
         elif is_special(node.name) and node.name not in METHODS:
             self.error(node, f"the method `{node.name}` cannot be defined in the sandbox")
+        elif not is_special(node.name):
+            self._bind(node, node.name)
         return self._inside(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:

@@ -150,8 +150,7 @@ def _sympy(library: Library) -> dict[str, Any]:
     names = {name: getattr(sympy, name) for name in sympy.__all__ if name not in SYMPY_LEFT_OUT}
     names = {name: value for name, value in names.items() if not isinstance(value, types.ModuleType)}
     EXTENSIBLE.update((sympy.Function, sympy.Expr, sympy.Symbol))
-    lambdify = importlib.import_module("sympy.utilities.lambdify").lambdify
-    return names | {"lambdify": lambdify, "var": _variables, "__version__": sympy.__version__}
+    return names | {"lambdify": _lambdify, "var": _variables, "__version__": sympy.__version__}
 
 
 def _variables(names: Any, **options: Any) -> Any:
@@ -197,6 +196,19 @@ def _is_of_sympy(value: Any) -> bool:
         return False
     module = getattr(value, "__module__", None) or type(value).__module__
     return isinstance(module, str) and module.partition(".")[0] in ("sympy", "mpmath")
+
+
+def _lambdify(arguments: Any, expression: Any, modules: Any = None, printer: Any = None, **options: Any) -> Any:
+    """sympy.lambdify with sympy's own printers."""
+    if printer is not None:
+        raise guards.RefusedType("lambdify takes no printer in the sandbox")
+    make = importlib.import_module("sympy.utilities.lambdify").lambdify
+    return make(arguments, expression, modules, **options)
+
+
+def _lambdify_part(library: Library) -> dict[str, Any]:
+    _guard_sympy(library)
+    return {"lambdify": _lambdify}
 
 
 def _guarded_part(name: str, names: str) -> Maker:
@@ -271,7 +283,8 @@ class Evaluation:
         builtins.exec(source, self._space(space), local)
 
     def _space(self, names: Mapping[Any, Any]) -> dict[str, Any]:
-        return self._names(names) | {"__builtins__": self._library.builtins, "__name__": guards.PROGRAM}
+        table = {k: v for k, v in self._library.builtins.items() if k[0] in "@_" or k in HARMLESS}
+        return self._names(names) | {"__builtins__": table, "__name__": guards.PROGRAM}
 
     def _names(self, names: Mapping[Any, Any]) -> dict[str, Any]:
         return {name: value for name, value in names.items() if self._is_harmless(name, value)}
@@ -285,14 +298,14 @@ class Evaluation:
         root = module.partition(".")[0] if isinstance(module, str) else ""
         if root == "numpy":
             return name in self._allowed
-        return value not in _ESCAPES if isinstance(value, types.BuiltinFunctionType) else True
+        return value is not getattr(builtins, name, None) or name in HARMLESS
 
 
-_ESCAPES: Final = (
-    builtins.eval, builtins.exec, builtins.compile, builtins.open, builtins.__import__, builtins.getattr,
-    builtins.setattr, builtins.delattr, builtins.vars, builtins.dir, builtins.globals, builtins.locals,
-    builtins.hasattr, builtins.__build_class__, builtins.breakpoint,
-)  # fmt: skip
+HARMLESS: Final = frozenset(
+    "abs all any bool complex dict divmod enumerate float frozenset int isinstance len list map max min pow range "
+    "reversed round set slice sorted str sum tuple zip Ellipsis False None NotImplemented True".split()
+)
+"""Builtins that a text for sympy may use."""
 
 
 def _check_imports(source: str) -> None:
@@ -318,8 +331,8 @@ MAKERS: Final[dict[str, Maker]] = {
     "sympy.parsing": _guarded_part("sympy.parsing.sympy_parser", "parse_expr"),
     "sympy.parsing.sympy_parser": _guarded_part("sympy.parsing.sympy_parser", SYMPY_PARSER),
     "sympy.printing": _guarded_part("sympy.printing", SYMPY_PRINTING),
-    "sympy.utilities": _guarded_part("sympy.utilities.lambdify", "lambdify"),
+    "sympy.utilities": _lambdify_part,
     "sympy.utilities.iterables": _sympy_part("sympy.utilities.iterables"),
-    "sympy.utilities.lambdify": _guarded_part("sympy.utilities.lambdify", "lambdify"),
+    "sympy.utilities.lambdify": _lambdify_part,
 }
 """Module -> how its names are made; one that is not installed raises Python's own ImportError."""
