@@ -15,6 +15,8 @@ import os
 import re
 import resource
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -171,6 +173,31 @@ def _fork_server() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["litellm", "diskcache", *(f"meta_tui.{name}" for name in IMPORTED)])
     return context
+
+
+GATE = """
+import os, sys, time
+class Gate:
+    def find_spec(self, name, path=None, target=None):
+        if name == "litellm":
+            open({began!r}, "w").close()
+            while not os.path.exists({go!r}):
+                time.sleep(0.01)
+sys.meta_path.insert(0, Gate())
+from meta_tui.cli import main
+sys.exit(main({arguments!r}))
+"""
+
+
+def start_before_the_import(
+    arguments: Iterable[str], home: Path, began: Path, go: Path
+) -> subprocess.Popen[bytes]:
+    """Start `meta-tui ARGUMENTS` afresh; its import of litellm makes `began` and waits for `go`."""
+    code = GATE.format(began=str(began), go=str(go), arguments=list(arguments))
+    command = [sys.executable, "-c", code]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment(home)
+    )
 
 
 def clean_environment(home: Path) -> dict[str, str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_runs import Program, asked, clean_environment, logs, paid, start, story
+from live_runs import Program, asked, logs, paid, start, start_before_the_import, story
 from scripted_server import ScriptedServer, drip, ok, rate_limited
 
 from meta_tui.cli import main
@@ -138,53 +136,22 @@ def test_copy_paste_can_be_stopped_while_it_waits_for_a_reply(
     assert main(["replay", str(log)]) == 0
 
 
-GATE = """
-import os, sys, time
-class Gate:
-    def find_spec(self, name, path=None, target=None):
-        if name == "litellm":
-            open({began!r}, "w").close()
-            while not os.path.exists({go!r}):
-                time.sleep(0.01)
-sys.meta_path.insert(0, Gate())
-from meta_tui.cli import main
-sys.exit(main({arguments!r}))
-"""
-"""A program whose import of litellm takes until a file is there."""
-
-
-@pytest.fixture
-def gated(server: ScriptedServer, tmp_path: Path) -> Callable[[], subprocess.Popen[bytes]]:
-    """Starts a `solve --plain` that cannot import litellm before `tmp_path/go` exists."""
-
-    def begin() -> subprocess.Popen[bytes]:
-        arguments = ["solve", "6 * 7?", "--base-url", server.url, "--model", "scripted", "--plain"]
-        code = GATE.format(began=str(tmp_path / "began"), go=str(tmp_path / "go"), arguments=arguments)
-        return subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=clean_environment(Path(os.environ["META_TUI_HOME"])),
-        )
-
-    return begin
-
-
 def test_a_kill_during_the_import_ends_at_once(
-    gated: Callable[[], subprocess.Popen[bytes]],
     server: ScriptedServer,
     home: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    program = gated()
+    began, go = tmp_path / "began", tmp_path / "go"
+    where = ["--base-url", server.url, "--model", "scripted", "--plain"]
+    program = start_before_the_import(["solve", "6 * 7?", *where], home, began, go)
     assert program.stdout is not None
     while "Round 1" not in program.stdout.readline().decode():
         pass
-    while not (tmp_path / "began").exists():
+    while not began.exists():
         pass
     program.send_signal(signal.SIGTERM)
     assert program.wait(30) == 1
-    assert not (tmp_path / "go").exists()
+    assert not go.exists()
     assert server.count == 0
     is_cancelled_and_goes_on(server, tmp_path, capsys)
