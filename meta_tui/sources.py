@@ -311,10 +311,14 @@ def _exists(path: Path) -> bool:
 
 
 def _check_same_run(recorded: RunStarted, started: RunStarted) -> None:
-    for name in ("method", "settings", "model", "question", "params", "repeat", "seed", "stream"):
+    for name in ("method", "model", "question", "params", "repeat", "seed", "stream"):
         old, new = getattr(recorded, name), getattr(started, name)
         if old != new:
             raise Difference(f"line 1: {name} was recorded as {old!r:.80}, now {new!r:.80}")
+    for name, old in sorted(recorded.settings.items()):
+        new = started.settings.get(name)
+        if old != new:
+            raise Difference(f"line 1: setting {name!r} was recorded as {old!r:.80}, now {new!r:.80}")
 
 
 def _method(started: RunStarted) -> Method:

@@ -99,7 +99,13 @@ def build(method: str, settings: Mapping[str, Any] | None = None) -> Method:
         UnknownSetting: no such method or setting, or a value of the wrong kind.
     """
     try:
-        built: Method = msgspec.convert(dict(settings or {}), method_class(method))
+        cls = method_class(method)
+        unknown = set(settings or ()) - set(cls.__struct_encode_fields__)
+        if unknown:
+            raise UnknownSetting(
+                f"method {method} has no setting {min(unknown)!r}. See `meta-tui methods show {method}`"
+            )
+        built: Method = msgspec.convert(dict(settings or {}), cls)
     except UsageError as error:
         raise UnknownSetting(str(error)) from error
     except msgspec.ValidationError as error:
