@@ -18,6 +18,9 @@ LONGEST_GAP = 2.0
 CHARS_A_SECOND = 400.0
 """Pace of a reply whose time is not known."""
 
+INSTANT = 0.05
+"""Seconds within which only a cache or a script replies; such a reply gets the invented pace."""
+
 PIECE = 24
 """Characters of one piece of a reply."""
 
@@ -75,24 +78,16 @@ def beats(events: Sequence[AnyEvent]) -> Iterator[Beat]:
 
 
 def _gap(event: AnyEvent, before: float | None) -> float:
-    """Seconds that an event takes: as recorded where a model was really waited for."""
-    if event.at is not None and before is not None and not _instant(event):
-        return min(max(0.0, event.at - before), LONGEST_GAP)
+    """Seconds that an event takes: as recorded, invented where nothing was waited for."""
+    waited = 0.0 if event.at is None or before is None else max(0.0, event.at - before)
+    if waited > INSTANT or (event.at is not None and not isinstance(event, Replied)):
+        return min(waited, LONGEST_GAP)
     match event:
         case Replied():
             return min(len(event.reply.text) / CHARS_A_SECOND, LONGEST_GAP)
         case CodeFinished() | Failed():
             return 0.2
     return 0.0
-
-
-def _instant(event: AnyEvent) -> bool:
-    """A reply that took no time when it was recorded: a cache or a script gave it."""
-    return (
-        isinstance(event, Replied)
-        and event.how is not None
-        and event.how.source not in ("live", "copy-paste")
-    )
 
 
 def _pieces(event: Replied, index: int, slot: Slot) -> Iterator[Beat]:

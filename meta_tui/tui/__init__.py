@@ -33,7 +33,7 @@ def watch(path: Path, *, speed: float = 1.0) -> int:
     from meta_tui.tui.screens.run import RunScreen
 
     runlog.read(path)
-    return MetaApp(lambda: RunScreen(playback(path), title=path.stem, speed=speed)).run() or 0
+    return MetaApp(lambda: RunScreen(playback(path), title=path.stem, log=path, speed=speed)).run() or 0
 
 
 def solve_screen(source: Source, *, title: str = "") -> int:

@@ -13,7 +13,7 @@ POOL = 12
 LOWEST = 7
 """Rows that a pane needs, borders included."""
 
-WIDE = 110
+WIDE = 96
 """Cells from which the panes stand in two columns."""
 
 

@@ -37,25 +37,69 @@ _TABLE = (
     Key("command_palette", ("ctrl+p",), "ctrl+p", "Commands", "Find any action by its name."),
     Key("back", ("escape", "q"), "q", "Back", "Leave this screen; a running solve is never stopped unasked."),
     Key("quit", ("ctrl+q",), "ctrl+q", "Quit", "Leave meta-tui."),
-    Key("interrupt", ("ctrl+c",), "ctrl+c", "Stop", "Stop a live run after this call; twice: stop it now."),
     Key("open", ("enter",), "enter", "Open", "Open what is selected."),
-    Key(
-        "play", ("space",), "space", "Play/Pause", "Play or pause; a live run goes on behind a paused screen."
-    ),
-    Key("call_on", ("l", "right"), "l", "Next call", "Step to the end of the next call."),
-    Key("call_back", ("h", "left"), "h", "Call back", "Step to the end of the previous call."),
-    Key("round_on", ("right_square_bracket",), "]", "Next round", "Step to the next round."),
-    Key("round_back", ("left_square_bracket",), "[", "Round back", "Step to the previous round."),
-    Key("to_start", ("0",), "0", "Start", "Go to the beginning."),
-    Key("to_end", ("dollar_sign",), "$", "End", "Go to the end; a live run is followed again."),
-    Key("faster", ("greater_than_sign",), ">", "Faster", "Play faster."),
+    Key("down", ("j", "down"), "j", "Down", "One line on."),
+    Key("up", ("k", "up"), "k", "Up", "One line back."),
+    Key("page_down", ("pagedown",), "pgdn", "Page on", "One page on."),
+    Key("page_up", ("pageup",), "pgup", "Page back", "One page back."),
+    Key("half_down", ("ctrl+d",), "ctrl+d", "Half on", "Half a page on."),
+    Key("half_up", ("ctrl+u",), "ctrl+u", "Half back", "Half a page back."),
+    Key("top", ("g", "home"), "g", "Top", "To the first line."),
+    Key("bottom", ("G", "end"), "G", "Bottom", "To the last line; a pane follows again."),
+    Key("play", ("space",), "space", "Play", "Play or pause; a live run goes on behind a paused screen."),
+    Key("call_back", ("h", "left"), "h", "Call back", "To the end of the previous call."),
+    Key("call_on", ("l", "right"), "l", "Call on", "To the end of the next call."),
+    Key("round_back", ("left_square_bracket",), "[", "Round back", "To the previous round."),
+    Key("round_on", ("right_square_bracket",), "]", "Round on", "To the next round."),
+    Key("to_start", ("0",), "0", "Start", "To the beginning."),
+    Key("to_end", ("dollar_sign",), "$", "End", "To the end; a live run is followed again."),
     Key("slower", ("less_than_sign",), "<", "Slower", "Play slower."),
+    Key("faster", ("greater_than_sign",), ">", "Faster", "Play faster."),
+    Key("round", ("r",), "r", "Round", "Go to a round by its number."),
     Key("zoom", ("z",), "z", "Zoom", "Give the focused pane the whole screen, or take it back."),
+    Key(
+        "find",
+        ("slash",),
+        "/",
+        "Find",
+        "Find words on this screen; in the run list: show only runs with them.",
+    ),
+    Key("next", ("n",), "n", "Next", "To the next place found, or the next difference."),
+    Key("previous", ("N",), "N", "Previous", "To the previous place found, or the previous difference."),
+    Key("inspect", ("i",), "i", "Inspect", "Show the call exactly as it was sent and answered."),
+    Key("view", ("v",), "v", "View", "The next view of the same thing."),
+    Key(
+        "markdown",
+        ("m",),
+        "m",
+        "Markdown",
+        "Read the last reply of the focused pane as Markdown, or as it is.",
+    ),
+    Key("copy", ("y",), "y", "Copy", "Copy what is focused to the terminal's clipboard."),
+    Key("save", ("Y",), "Y", "Save", "Write what is focused to a file."),
+    Key("compare", ("d",), "d", "Compare", "Compare two runs: mark one, then choose the other."),
+    Key("swap", ("s",), "s", "Swap", "Change sides."),
+    Key("new", ("a",), "a", "Ask", "Ask a new question."),
+    Key("follow_up", ("u",), "u", "Follow up", "Ask a further question of a run that has an answer."),
+    Key(
+        "fork",
+        ("f",),
+        "f",
+        "Fork",
+        "Go on differently from the call that is shown: edit its reply or draw again.",
+    ),
+    Key("resume", ("R",), "R", "Resume", "Go on with a run that was stopped, failed or killed."),
+    Key("stop", ("x", "ctrl+c"), "x", "Stop", "Stop a live run after this call; a second time: now."),
+    Key("replay", ("p",), "p", "Replay", "Run the recorded method again against its log: is it the same?"),
+    Key("export", ("e",), "e", "Export", "Write the run as a page, a picture or a text to share."),
+    Key("settings", ("comma",), ",", "Settings", "Settings in force, and the state of this installation."),
+    Key("theme", ("c",), "c", "Colours", "The next theme: dark, light, the terminal's own colours."),
 )
 KEYS: dict[str, Key] = {key.action: key for key in _TABLE}
 """Action -> its key."""
 
-PANE_KEYS = "1-9"
+SCROLLING = ("down", "up", "page_down", "page_up", "half_down", "half_up", "top", "bottom")
+"""What panes and lists understand."""
 
 
 def bindings(actions: Iterable[str], own: Mapping[str, Sequence[str]] | None = None) -> list[BindingType]:

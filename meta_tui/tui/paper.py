@@ -7,12 +7,17 @@ pane's business. Text from models is made inert here, on its way to the eye.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from meta_tui.display import clean
 from meta_tui.tui.state import Block
 
 TAB = "    "
+
+
+Span = tuple[int, int, str]
+"""(start, end, look) of a stretch of a line."""
 
 
 class Line(NamedTuple):
@@ -23,16 +28,30 @@ class Line(NamedTuple):
         look: name of its look (`reply`, `asked`, `notice`, ...).
         lead: what stands before its first row.
         hang: what stands before its other rows; as many cells as `lead`.
+        spans: stretches of the text with a look of their own.
     """
 
     text: str
     look: str
     lead: str = ""
     hang: str = ""
+    spans: tuple[Span, ...] = ()
 
+
+HIGHLIGHTED = 20_000
+"""Characters of code up to which it is coloured."""
 
 _BAR = "▏ "
-_GUTTERS = {"asked": _BAR, "reasoning": _BAR, "output": "» ", "error": "✗ ", "answer": "┃ ", "stored": "  "}
+_SIGNS = {"added": "+ ", "removed": "- "}
+_GUTTERS = {
+    "asked": _BAR,
+    "reasoning": _BAR,
+    "output": "» ",
+    "error": "✗ ",
+    "answer": "┃ ",
+    "stored": "  ",
+    **_SIGNS,
+}
 _LEADS = {"sent": "→ ", "notice": "▲ ", "failure": "✗ ", "end": "■ "}
 
 
@@ -49,7 +68,7 @@ def block_lines(block: Block, first: bool) -> list[Line]:
     return [Line("", "reply"), *lines]
 
 
-_TIGHT = {"output", "error", "sent", "end"}
+_TIGHT = {"output", "error", "sent", "end", "added", "removed"}
 """Kinds that belong to what stands before them."""
 
 
@@ -69,6 +88,8 @@ def _body(block: Block) -> Iterator[Line]:
             lead = _LEADS[block.kind]
             for number, text in enumerate(safe(block.text).split("\n")):
                 yield Line(text, block.kind, "  " if number else lead, "  ")
+        case "reply" if not block.open and "```" in block.parts[0][:HIGHLIGHTED]:
+            yield from _fenced(safe(block.text))
         case _:
             yield from _guttered(block)
 
@@ -86,12 +107,75 @@ def _code(block: Block) -> Iterator[Line]:
         f"{'running' if block.open else 'ran'} {count} of Python {_dot(block.note)}", "code-head", "▸ ", "  "
     )
     wide = len(str(len(lines)))
+    colours = [] if block.quiet else highlight(lines)
     for number, text in enumerate(lines, 1):
         marked = number == block.mark
         if marked or not block.quiet:
             lead = f"{'▶' if marked else ' '}{number:>{wide}} "
-            yield Line(text, "code-mark" if marked else "code", lead, " " * len(lead))
+            spans = colours[number - 1] if colours and not marked else ()
+            yield Line(text, "code-mark" if marked else "code", lead, " " * len(lead), spans)
 
 
 def _dot(note: str) -> str:
     return f"· {note}" if note else ""
+
+
+def _fenced(text: str) -> Iterator[Line]:
+    """A reply with its Python fences coloured; every character of it is still there."""
+    fence: list[str] | None = None
+    for line in text.split("\n"):
+        if not line.lstrip().startswith("```"):
+            if fence is None:
+                yield Line(line, "reply")
+            else:
+                fence.append(line)
+            continue
+        if fence is None:
+            yield Line(line, "sent")
+            fence = [] if "py" in line else None
+        else:
+            yield from _coloured(fence)
+            yield Line(line, "sent")
+            fence = None
+    yield from _coloured(fence or [])
+
+
+def _coloured(lines: list[str]) -> Iterator[Line]:
+    for line, spans in zip(lines, highlight(lines) or [()] * len(lines), strict=True):
+        yield Line(line, "code", spans=spans)
+
+
+def highlight(lines: list[str]) -> list[tuple[Span, ...]]:
+    """Looks of the tokens of Python lines; empty where the code is too long or cannot be read."""
+    code = "\n".join(lines)
+    return [] if len(code) > HIGHLIGHTED else _tokens(code, len(lines))
+
+
+@lru_cache(128)
+def _tokens(code: str, count: int) -> list[tuple[Span, ...]]:
+    from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
+
+    found: list[list[Span]] = [[]]
+    column = 0
+    for token, value in PythonLexer(stripnl=False, ensurenl=False).get_tokens(code):
+        look = next((look for name, look in _TOKENS if name in str(token)), "")
+        for index, part in enumerate(value.split("\n")):
+            if index:
+                found.append([])
+                column = 0
+            if look and part:
+                found[-1].append((column, column + len(part), look))
+            column += len(part)
+    return [tuple(spans) for spans in found] if len(found) == count else []
+
+
+_TOKENS = (
+    ("Comment", "code-comment"),
+    ("String", "code-string"),
+    ("Number", "code-number"),
+    ("Keyword", "code-keyword"),
+    ("Operator.Word", "code-keyword"),
+    ("Name.Builtin", "code-name"),
+    ("Name.Function", "code-name"),
+    ("Name.Class", "code-name"),
+)

@@ -52,6 +52,8 @@ BlockKind = Literal[
     "stored",
     "answer",
     "end",
+    "added",
+    "removed",
 ]
 """What a stretch of text in a pane is; the widget picks its look by this word."""
 
@@ -249,7 +251,13 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
     if event.status in ("cancelled", "budget"):
         phase = "cancelled" if event.status == "cancelled" else "budget"
     words = event.status.replace("_", " ") + (f" ({event.reason})" if event.reason else "")
-    return _with_span(done, _replace(root, phase=phase, blocks=(*root.blocks, Block("end", (words,)))))
+    text = " · ".join([words, *_totals(done)])
+    return _with_span(done, _replace(root, phase=phase, blocks=(*root.blocks, Block("end", (text,)))))
+
+
+def _totals(state: RunState) -> list[str]:
+    counts = ((state.round, "round"), (state.calls, "call"), (state.code_runs, "code run"))
+    return [_count(number, what) for number, what in counts if number]
 
 
 def _effect(state: RunState, event: Requested | CodeStarted | EmbedStarted | ScoreStarted) -> RunState:

@@ -16,6 +16,7 @@ READING = (
     ("tab  1-9", "Focus the next pane, or a pane by its number."),
     ("j k  g G", "Scroll by a line; to the first and the last line."),
     ("ctrl+d ctrl+u", "Scroll by half a page."),
+    ("c", "The next theme."),
     ("ctrl+p", "Find any action by its name."),
     ("ctrl+q", "Leave meta-tui."),
 )
@@ -38,13 +39,12 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """One pane."""
-        yield Pane(id="help")
+        yield Pane(tail=False, id="help")
 
     def on_mount(self) -> None:
         """Write the page."""
         pane = self.query_one(Pane)
         pane.caption("help", "q closes")
-        pane.follow = False
         pane.show(page(self._about, self._actions))
         pane.focus()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -21,6 +20,7 @@ from meta_tui.store import RunSummary
 from meta_tui.tui import words
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.state import Block
+from meta_tui.tui.widgets.find import FindBar
 from meta_tui.tui.widgets.hints import Hints
 from meta_tui.tui.widgets.listing import Listing, Part
 from meta_tui.tui.widgets.pane import Pane
@@ -29,9 +29,14 @@ Column = tuple[str, int, int, Callable[[RunSummary], Part]]
 """Title, cells, terminal width from which it is shown, and what stands in it."""
 
 
+FIRST = "game24-python"
+"""The cassette that shows most in least time."""
+
+
 def load() -> list[RunSummary]:
     """The shipped cassettes, then the user's own runs, newest first."""
     shipped = [store.summary(path) for path in store.logs_in(store.shipped("cassettes"))]
+    shipped.sort(key=lambda run: (run.id != FIRST, run.method != "meta_prompting", run.id))
     return [*store.own_runs().summaries(), *shipped]
 
 
@@ -39,18 +44,22 @@ class HomeScreen(Screen[None]):
     """The run list."""
 
     CSS_PATH = "home.tcss"
-    ACTIONS: ClassVar[tuple[str, ...]] = ("help", "quit")
+    ACTIONS: ClassVar[tuple[str, ...]] = (
+        *"new find compare follow_up resume replay export back help".split(),
+    )
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("enter", "Play"),
-        ("j k", "Choose"),
+        ("a", "Ask"),
+        ("d", "Compare"),
+        ("/", "Filter"),
+        (",", "Settings"),
         ("?", "Help"),
-        ("ctrl+p", "Commands"),
         ("ctrl+q", "Quit"),
     )
     ABOUT = (
         "Recorded runs: those that come with meta-tui, and your own. Playing one asks nothing of any "
-        "model, needs no key and no network and costs nothing."
+        "model, needs no key and no network and costs nothing. Asking a new question does."
     )
 
     class Opened(Message):
@@ -58,6 +67,14 @@ class HomeScreen(Screen[None]):
 
         def __init__(self, run: RunSummary) -> None:
             super().__init__()
+            self.run = run
+
+    class Asked(Message):
+        """Something is wanted that the app does: `what` is an action's name."""
+
+        def __init__(self, what: str, run: RunSummary | None) -> None:
+            super().__init__()
+            self.what = what
             self.run = run
 
     def __init__(
@@ -69,6 +86,8 @@ class HomeScreen(Screen[None]):
     ) -> None:
         super().__init__()
         self.runs: list[RunSummary] = list(runs or [])
+        self._all = self.runs
+        self._words = ""
         self._given = runs is not None
         self._fetch = fetch
         self._clock = clock
@@ -79,7 +98,8 @@ class HomeScreen(Screen[None]):
         yield Static("", id="columns", markup=False)
         yield Listing(self._paint, id="runs")
         yield Static("", id="empty", markup=False)
-        yield Pane(id="preview")
+        yield Pane(tail=False, id="preview")
+        yield FindBar("only runs with these words: a name, a method, a task, a state ..")
         yield Hints(self.HINTS)
 
     def on_mount(self) -> None:
@@ -108,16 +128,30 @@ class HomeScreen(Screen[None]):
         self.app.call_from_thread(self._take, runs)
 
     def _take(self, runs: list[RunSummary]) -> None:
-        self.runs = runs
+        self._all = runs
+        self._choose()
+
+    def _choose(self) -> None:
+        """Keep the runs that have all the words, with the cursor on the same run."""
+        here = self.run
+        self.runs = [run for run in self._all if matches(run, self._words)]
+        at = next((i for i, run in enumerate(self.runs) if here and run.path == here.path), 0)
+        self.query_one("#runs", Listing).cursor = at
         self.fill()
+
+    @property
+    def run(self) -> RunSummary | None:
+        """The run under the cursor."""
+        cursor = self.query_one("#runs", Listing).cursor
+        return self.runs[cursor] if cursor < len(self.runs) else None
 
     def fill(self) -> None:
         """Show the runs."""
         self.query_one("#runs", Listing).fill(len(self.runs))
         self.query_one("#empty").display = not self.runs
-        self.query_one("#empty", Static).update(EMPTY)
-        own = sum(run.origin != "written" for run in self.runs)
-        title = f"meta-tui   {len(self.runs):,} runs, {own:,} of them yours or imported"
+        self.query_one("#empty", Static).update(NOTHING_FOUND if self._words else EMPTY)
+        title = f"meta-tui   {len(self.runs):,} runs"
+        title += f" of {len(self._all):,} with {one_line(self._words, 40)}" if self._words else ""
         self.query_one("#title", Static).update(Content(title))
         self._paint_columns()
         self._preview()
@@ -128,7 +162,7 @@ class HomeScreen(Screen[None]):
         width = self.size.width
         fixed = [column for column in COLUMNS if width >= column[2]]
         rest = width - 2 - sum(cells + 2 for _, cells, _, _ in fixed)
-        question: Column = ("question", max(8, rest), 0, lambda run: (one_line(run.question, 200), ""))
+        question: Column = ("question", max(8, rest), 0, _question)
         return [*fixed[:2], question, *fixed[2:]]
 
     def _paint_columns(self) -> None:
@@ -150,7 +184,6 @@ class HomeScreen(Screen[None]):
             return
         run = self.runs[self.query_one("#runs", Listing).cursor]
         pane.caption(f"{run.id}", run.note[:60])
-        pane.follow = False
         pane.show(preview(run))
         pane.scroll_top(0)
 
@@ -160,15 +193,75 @@ class HomeScreen(Screen[None]):
         """Another run, another preview."""
         self._preview()
 
+    def on_find_bar_asked(self, message: FindBar.Asked) -> None:
+        """Only runs with these words."""
+        self._words = message.words
+        self._choose()
+
+    def on_find_bar_closed(self) -> None:
+        """Back to the list."""
+        self.query_one("#runs", Listing).focus()
+
+    def action_find(self) -> None:
+        """Ask for words."""
+        self.query_one(FindBar).ask()
+
+    def action_new(self) -> None:
+        """Ask a new question."""
+        self.post_message(self.Asked("new", None))
+
+    def action_compare(self) -> None:
+        """Mark a run, or compare it with the marked one."""
+        self.post_message(self.Asked("compare", self.run))
+
+    def action_follow_up(self) -> None:
+        """A further question of a run."""
+        self.post_message(self.Asked("follow_up", self.run))
+
+    def action_resume(self) -> None:
+        """Go on with a run."""
+        self.post_message(self.Asked("resume", self.run))
+
+    def action_replay(self) -> None:
+        """Run the recorded method again."""
+        self.post_message(self.Asked("replay", self.run))
+
+    def action_export(self) -> None:
+        """Write a run to share it."""
+        self.post_message(self.Asked("export", self.run))
+
+    def action_back(self) -> None:
+        """Home is where one is; leaving is ctrl+q."""
+        if self._words:
+            self.query_one(FindBar).key_escape()
+
     def on_listing_chosen(self, message: Listing.Chosen) -> None:
         """Open the run."""
         if message.row < len(self.runs):
             self.post_message(self.Opened(self.runs[message.row]))
 
 
+NOTHING_FOUND = "No run has all these words. esc shows all runs again."
 EMPTY = (
     "No runs yet, and no recorded runs were found beside the program. `meta-tui doctor` says what is missing."
 )
+
+
+def matches(run: RunSummary, words: str) -> bool:
+    """Whether every word stands somewhere in what is known of a run; case does not matter."""
+    known = (
+        run.id,
+        run.method,
+        run.model,
+        run.task,
+        run.sample,
+        run.origin,
+        run.status,
+        run.question,
+        run.note,
+    )
+    text = " ".join(known).lower()
+    return all(word in text for word in words.lower().split())
 
 
 def preview(run: RunSummary) -> tuple[Block, ...]:
@@ -180,6 +273,11 @@ def preview(run: RunSummary) -> tuple[Block, ...]:
     elif run.reason:
         blocks.append(Block("notice", (run.reason,)))
     return tuple(blocks)
+
+
+def _question(run: RunSummary) -> Part:
+    about = f"{run.sample or run.task}: " if run.sample or run.task else ""
+    return one_line(about + run.question, 200), ""
 
 
 def _fit(text: str, cells: int) -> str:
@@ -201,8 +299,3 @@ COLUMNS: list[Column] = [
     ("from", 10, 90, lambda run: (run.origin, "quiet")),
 ]
 """Columns of the run list; the question takes what is left."""
-
-
-def path_of(run: RunSummary) -> Path:
-    """The log of a summary."""
-    return Path(run.path)

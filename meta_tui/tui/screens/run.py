@@ -7,8 +7,10 @@ way the transport starts are given to it.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
@@ -16,19 +18,25 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from meta_tui.display import clean, one_line
+from meta_tui import session
+from meta_tui.display import one_line
 from meta_tui.errors import MetaTuiError
-from meta_tui.events import AnyEvent, Replied, RoundStarted
-from meta_tui.run import Stop
-from meta_tui.tui import words
+from meta_tui.events import AnyEvent
+from meta_tui.run import RunResult, Stop
+from meta_tui.tui import crash, handing, heading, words
 from meta_tui.tui.arrange import POOL, Plan, arrange, rows_shown
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.origin import Source
-from meta_tui.tui.state import RunState, SpanView, depth
+from meta_tui.tui.screens.dialogs import Choice, Word
+from meta_tui.tui.screens.inspect import InspectScreen
+from meta_tui.tui.screens.reader import ReaderScreen
+from meta_tui.tui.state import EMPTY, EffectView, RunState, SpanView, depth
 from meta_tui.tui.tape import Tape, Transport
+from meta_tui.tui.widgets.find import FindBar
 from meta_tui.tui.widgets.hints import Hints
 from meta_tui.tui.widgets.listing import Listing, Part
 from meta_tui.tui.widgets.pane import Pane
@@ -39,13 +47,22 @@ NARROW = 100
 """Cells below which the panes stand above each other."""
 
 
-class RunScreen(Screen[None]):
+EXACT = "exact: the method, run again against its log, did the same, event for event"
+STILL_RUNNING = (
+    "This run is still going on. What was answered so far is in its log, and it can be resumed later."
+)
+STAY_OR_LEAVE = ("Stay and watch", "Stop after this call, and stay", "Stop now, and leave")
+
+
+class RunScreen(Screen[int]):
     """One run.
 
     Args:
         source: what gives the events.
         badge: what kind of run this is, for people.
-        name: the run's name, for people.
+        title: the run's name, for people.
+        log: where the run is recorded.
+        base: what the log of a fork or of a resumed run holds already.
         speed: of the playback; 0 shows the end at once.
         fps: paintings a second; 0 paints only when `flush` is called (tests).
         clock: seconds, for the pace.
@@ -53,23 +70,43 @@ class RunScreen(Screen[None]):
 
     CSS_PATH = "run.tcss"
     ACTIONS: ClassVar[tuple[str, ...]] = (
-        *"play call_back call_on round_back round_on slower faster to_start to_end zoom help back".split(),
+        *"play call_back call_on round_back round_on slower faster to_start to_end round zoom".split(),
+        *"inspect open markdown find next previous copy save fork follow_up resume replay".split(),
+        *"export compare stop help back".split(),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("space", "Play"),
         ("h l", "Call"),
         ("[ ]", "Round"),
-        ("< >", "Speed"),
+        ("i", "Inspect"),
+        ("f", "Fork"),
+        ("?", "Help"),
+        ("q", "Back"),
+    )
+    LIVE_HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("x", "Stop"),
+        ("space", "Hold"),
+        ("h l", "Call"),
+        ("i", "Inspect"),
         ("z", "Zoom"),
         ("?", "Help"),
         ("q", "Back"),
     )
     ABOUT = (
-        "A run as it happened. On the left the Meta Model, which reads everything and asks; on the "
-        "right each consultation, which sees only what stands above its reply. The line at the "
-        "bottom is the whole run: bars are rounds, dots are calls."
+        "A run as it happens or happened. On the left the Meta Model, which reads everything and asks; "
+        "on the right each consultation, which sees only what stands above its reply. The line at the "
+        "bottom is the whole run: bars are rounds, dots are replies. Every state of it can be looked at "
+        "again, forked from, inspected and compared."
     )
+
+    class Asked(Message):
+        """Something is wanted that the app does: `what` is an action's name."""
+
+        def __init__(self, screen: RunScreen, what: str) -> None:
+            super().__init__()
+            self.run = screen
+            self.what = what
 
     def __init__(
         self,
@@ -77,6 +114,8 @@ class RunScreen(Screen[None]):
         *,
         badge: Badge = "PLAYBACK",
         title: str = "",
+        log: Path | None = None,
+        base: RunState = EMPTY,
         speed: float = 1.0,
         fps: float = FPS,
         clock: Callable[[], float] = time.monotonic,
@@ -85,7 +124,11 @@ class RunScreen(Screen[None]):
         self.source = source
         self.badge = badge
         self.run_title = title
+        self.log_path = log
+        self.base = base
         self.stop = Stop()
+        self.result: RunResult | None = None
+        self.error: MetaTuiError | None = None
         self.tape = Tape()
         self.transport = Transport(self.tape, following=badge != "PLAYBACK", speed=speed or 1.0)
         self._at_once = speed == 0
@@ -93,6 +136,7 @@ class RunScreen(Screen[None]):
         self._clock = clock
         self._before = clock()
         self._painted: RunState | None = None
+        self._transport_text = ""
         self._plan = Plan((), ())
         self._chosen: str | None = None
         self._pool: list[Pane] = []
@@ -109,8 +153,9 @@ class RunScreen(Screen[None]):
                 with Container(id="panes"):
                     for number in range(POOL):
                         yield Pane(id=f"pane{number + 1}", classes="-off")
+        yield FindBar()
         yield Static(id="transport", markup=False)
-        yield Hints(self.HINTS)
+        yield Hints(self.LIVE_HINTS if self.badge == "LIVE" else self.HINTS)
 
     def on_mount(self) -> None:
         """Start the source and the one timer."""
@@ -137,14 +182,32 @@ class RunScreen(Screen[None]):
         """Span id -> its pane, for those that have one."""
         return {"": self.meta, **dict(zip(self._plan.panes, self._pool, strict=False))}
 
+    @property
+    def going(self) -> bool:
+        """A live run is under way."""
+        return self.badge == "LIVE" and not self.tape.ended
+
+    @property
+    def exit_code(self) -> int:
+        """What the command that opened this screen ends with."""
+        if self.error is not None:
+            return self.error.exit_code
+        return session.exit_code(self.result) if self.result and self.badge == "LIVE" else 0
+
     async def _work(self) -> None:
         try:
-            await self.source(self.feed, self.stop)
+            result = await self.source(self.feed, self.stop)
+            self.result = result if isinstance(result, RunResult) else None
+            if self.badge == "REPLAY":
+                handing.note(self.app, EXACT)
         except MetaTuiError as error:
+            self.error = error
             self.tape.break_off(str(error))
         except Exception as error:  # noqa: BLE001 - the worker's boundary: a person must read it
-            self.tape.break_off(f"{type(error).__name__}: {error}")
-        self.tape.ended = True
+            self.error = MetaTuiError(crash.report(error))
+            self.tape.break_off(str(self.error))
+        finally:
+            self.tape.ended = True
         if self._at_once:
             self.transport.to_end()
 
@@ -233,49 +296,17 @@ class RunScreen(Screen[None]):
         return words.state_word(state.status if state.status in words.GLYPHS else root.phase)
 
     def _status(self, state: RunState) -> Content:
-        started = state.started
-        names = [self.run_title] if self.run_title else []
-        if started:
-            names += [" · ".join(clean(word) for word in (started.method, started.model) if word)]
-        parts: list[str | tuple[str, str]] = [
-            (f" {self.badge} ", "bold reverse"),
-            " ",
-            one_line("  ".join(names), 60),
-        ]
-        if state.limit:
-            parts.append(f"   round {state.round}/{state.limit}")
-        parts.append(f"   calls {state.calls}")
-        if state.cached:
-            parts.append(f" (◆ {state.cached} cached)")
-        if state.code_runs:
-            parts.append(f"   code {state.code_runs}")
-        parts.append(f"   tok {words.run_tokens(state)}   {words.run_cost(state)}")
-        parts.append(f"   {words.state_word(state.status)}")
-        return Content.assemble(*parts)
+        badge = f" {self.badge} "
+        room = self.size.width - len(badge) - 3
+        return Content.assemble(
+            (badge, "bold reverse"), " ", heading.status(state, self.run_title, room, self.base)
+        )
 
     def _paint_transport(self) -> None:
-        hand = self.transport
-        if hand.following:
-            head = "● following the end"
-        else:
-            glyph = "▶" if hand.playing else ("■" if hand.at_end else "‖")
-            head = f"{glyph} {hand.speed:g}x  {words.seconds(hand.time)} of {words.seconds(self.tape.length)}"
-        room = max(0, self.size.width - cell_len(head) - 6)
-        self.query_one("#transport", Static).update(Content(f"{head}  {self._track(room)}"), layout=False)
-
-    def _track(self, width: int) -> str:
-        """The run as a line: bars are rounds, dots are calls, the heavy part is over."""
-        length = self.tape.length
-        if width < 12 or length <= 0:
-            return ""
-        done = width if self.transport.following else round(self.transport.time / length * (width - 1))
-        cells = ["━" if i <= done else "─" for i in range(width)]
-        for kind, mark in ((Replied, "•"), (RoundStarted, "┃")):
-            for place in self.tape.marks(kind):
-                cells[round(self.tape.time(place) / length * (width - 1))] = mark
-        if not self.transport.following:
-            cells[min(done, width - 1)] = "◉"
-        return "".join(cells)
+        text = heading.transport(self.transport, self.size.width - 2)
+        if text != self._transport_text:
+            self._transport_text = text
+            self.query_one("#transport", Static).update(Content(text), layout=False)
 
     # Keys.
 
@@ -360,13 +391,151 @@ class RunScreen(Screen[None]):
             focused.add_class("-zoom")
             self.add_class("-zoomed-meta" if focused is self.meta else "-zoomed-side")
 
-    def action_back(self) -> None:
-        """Leave, or stop zooming."""
-        if self.has_class("-zoomed-meta") or self.has_class("-zoomed-side"):
-            self.action_zoom()
+    # What is asked for.
+
+    @property
+    def focused_span(self) -> str:
+        """The span whose pane has the focus; "" for the run."""
+        focused = self.focused
+        return next((span for span, pane in self.panes.items() if pane is focused), "")
+
+    @property
+    def effect(self) -> EffectView | None:
+        """The call that is meant: the last one of the focused pane, else of the run."""
+        effects = list(self.state.effects)
+        own = [effect for effect in effects if effect.span == self.focused_span]
+        return (own or effects)[-1] if effects else None
+
+    def action_round(self) -> None:
+        """Ask for a round and go there."""
+
+        def go(answer: str | None) -> None:
+            if answer and answer.strip().isdigit() and not self.transport.to_round(int(answer)):
+                handing.note(self.app, f"this run has no round {answer.strip()}", warn=True)
+            self._moved()
+
+        self.app.push_screen(Word("go to round", "Number of the round:"), go)
+
+    def action_inspect(self) -> None:
+        """The call that is meant, exactly as it was."""
+        effect = self.effect
+        if effect is None:
+            handing.note(self.app, "no call was made yet")
+            return
+        self.app.push_screen(InspectScreen(self.state.effects, effect.number, self.run_title))
+
+    def action_open(self) -> None:
+        """The same as inspect."""
+        self.action_inspect()
+
+    def action_markdown(self) -> None:
+        """The last reply of the focused pane as Markdown."""
+        span = self.state.spans.get(self.focused_span)
+        replies = [block.text for block in span.blocks if block.kind == "reply"] if span else []
+        if replies:
+            self.app.push_screen(ReaderScreen(replies[-1]))
+
+    def action_find(self) -> None:
+        """Ask for words."""
+        self.query_one(FindBar).ask()
+
+    def on_find_bar_asked(self, message: FindBar.Asked) -> None:
+        """Mark the words in every pane."""
+        for pane in self.panes.values():
+            pane.find(message.words)
+
+    def on_find_bar_closed(self) -> None:
+        """Back to the panes, at the first place found."""
+        self.meta.focus()
+        self.action_next()
+
+    def action_next(self) -> None:
+        """The next place found, in the focused pane or the first that has one."""
+        self._to_found(True)
+
+    def action_previous(self) -> None:
+        """The previous place found."""
+        self._to_found(False)
+
+    def _to_found(self, forward: bool) -> None:
+        focused = self.focused
+        order = sorted(self.panes.values(), key=lambda pane: pane is not focused)
+        found = next((pane for pane in order if pane.next_found(forward)), None)
+        if found is not None:
+            found.focus()
+
+    def action_copy(self) -> None:
+        """The focused pane's text."""
+        handing.copy(self.app, self._focused_pane().text)
+
+    def action_save(self) -> None:
+        """The focused pane's text, into a file."""
+        handing.save(self.app, f"{self.run_title or 'run'}.txt", self._focused_pane().text)
+
+    def _focused_pane(self) -> Pane:
+        return self.panes.get(self.focused_span, self.meta)
+
+    def action_stop(self) -> None:
+        """Stop a live run after this call; a second time now."""
+        if not self.going:
+            handing.note(self.app, "nothing is running; q leaves this screen")
+        elif self.stop.kind is None:
+            self.stop.after_call()
+            handing.note(self.app, "stopping after this call; x again stops now. Nothing is lost: R resumes")
         else:
             self.stop.now()
-            self.dismiss()
+
+    def action_fork(self) -> None:
+        """Go on differently from the call that is meant."""
+        self.post_message(self.Asked(self, "fork"))
+
+    def action_follow_up(self) -> None:
+        """Ask a further question."""
+        self.post_message(self.Asked(self, "follow_up"))
+
+    def action_resume(self) -> None:
+        """Go on with the run."""
+        self.post_message(self.Asked(self, "resume"))
+
+    def action_replay(self) -> None:
+        """Run the recorded method again."""
+        self.post_message(self.Asked(self, "replay"))
+
+    def action_export(self) -> None:
+        """Write the run to share it."""
+        self.post_message(self.Asked(self, "export"))
+
+    def action_compare(self) -> None:
+        """Compare with the run that this one was forked from, or with another one."""
+        self.post_message(self.Asked(self, "compare"))
+
+    def action_back(self) -> None:
+        """Leave, or stop zooming; a live run is not stopped unasked."""
+        if self.has_class("-zoomed-meta") or self.has_class("-zoomed-side"):
+            self.action_zoom()
+        elif self.going:
+            self.app.push_screen(Choice("still running", STILL_RUNNING, STAY_OR_LEAVE), self._left)
+        else:
+            self.dismiss(self.exit_code)
+
+    def _left(self, choice: int | None) -> None:
+        if choice == 1:
+            self.stop.after_call()
+        elif choice == 2:
+            self.run_worker(self.end_and_leave(), exit_on_error=False)
+
+    async def end_and_leave(self) -> None:
+        """Stop the run now, wait until its log is whole, leave."""
+        await self.end()
+        self.dismiss(self.exit_code)
+
+    async def end(self, seconds: float = 5.0) -> None:
+        """Stop the run now and wait until its log is whole."""
+        self.stop.now()
+        for _ in range(int(seconds / 0.02)):
+            if self.tape.ended:
+                return
+            await asyncio.sleep(0.02)
 
     def _moved(self) -> None:
         self._before = self._clock()

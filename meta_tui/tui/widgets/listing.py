@@ -11,11 +11,12 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from meta_tui.tui.keymap import SCROLLING, bindings
 from meta_tui.tui.theme import DEFAULTS
 
 Part = tuple[str, str]
@@ -33,15 +34,7 @@ class Listing(Widget, can_focus=True):
         "listing--cursor",
         "listing--cursor-blurred",
     }
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", show=False),
-        Binding("up,k", "move(-1)", show=False),
-        Binding("pagedown,ctrl+d", "page(1)", show=False),
-        Binding("pageup,ctrl+u", "page(-1)", show=False),
-        Binding("g,home", "first", show=False),
-        Binding("G,end", "last", show=False),
-        Binding("enter", "choose", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings((*SCROLLING, "open"))
 
     class Moved(Message):
         """The cursor came to another row."""
@@ -88,23 +81,39 @@ class Listing(Widget, can_focus=True):
             "".join(text for text, _ in self._paint(row, self.size.width)) for row in range(self.top, last)
         ]
 
-    def action_move(self, step: int) -> None:
-        """The cursor up or down."""
-        self.move_to(self.cursor + step)
+    def action_down(self) -> None:
+        """The cursor one row down."""
+        self.move_to(self.cursor + 1)
 
-    def action_page(self, step: int) -> None:
-        """The cursor a page up or down."""
-        self.move_to(self.cursor + step * max(1, self.size.height - 1))
+    def action_up(self) -> None:
+        """The cursor one row up."""
+        self.move_to(self.cursor - 1)
 
-    def action_first(self) -> None:
+    def action_page_down(self) -> None:
+        """The cursor a page down."""
+        self.move_to(self.cursor + max(1, self.size.height - 1))
+
+    def action_page_up(self) -> None:
+        """The cursor a page up."""
+        self.move_to(self.cursor - max(1, self.size.height - 1))
+
+    def action_half_down(self) -> None:
+        """The cursor half a page down."""
+        self.move_to(self.cursor + max(1, self.size.height // 2))
+
+    def action_half_up(self) -> None:
+        """The cursor half a page up."""
+        self.move_to(self.cursor - max(1, self.size.height // 2))
+
+    def action_top(self) -> None:
         """The cursor to the first row."""
         self.move_to(0)
 
-    def action_last(self) -> None:
+    def action_bottom(self) -> None:
         """The cursor to the last row."""
         self.move_to(self.count - 1)
 
-    def action_choose(self) -> None:
+    def action_open(self) -> None:
         """Choose the row under the cursor."""
         if self.count:
             self.post_message(self.Chosen(self, self.cursor))
@@ -115,17 +124,17 @@ class Listing(Widget, can_focus=True):
         if row < self.count:
             self.move_to(row)
             if event.chain == 2:
-                self.action_choose()
+                self.action_open()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves the cursor."""
         event.stop()
-        self.action_move(3)
+        self.move_to(self.cursor + 3)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """The wheel moves the cursor."""
         event.stop()
-        self.action_move(-3)
+        self.move_to(self.cursor - 3)
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""

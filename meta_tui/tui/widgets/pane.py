@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
+from meta_tui.tui.keymap import SCROLLING, bindings
 from meta_tui.tui.paper import Line, block_lines, safe
 from meta_tui.tui.state import Block
 from meta_tui.tui.wrap import wrap
@@ -30,13 +32,21 @@ Row = tuple[int, int, int]
 """(line, start, end): a row of the screen is a stretch of a line."""
 
 LOOKS = (
-    "question round asked sent reasoning reply code code-head code-mark output error notice failure "
-    "stored stored-head answer answer-head end"
+    "question round asked sent reasoning reply output error notice failure stored stored-head answer "
+    "answer-head end added removed code code-head code-mark code-comment code-string code-number "
+    "code-keyword code-name"
 ).split()
+
+NEAR = 200
+"""Characters around a row in which found words are looked for when it is painted."""
 
 
 class Pane(Widget, can_focus=True):
-    """Scrolling text with a border, a title and a line of facts."""
+    """Scrolling text with a border, a title and a line of facts.
+
+    Args:
+        tail: follow the end, as for text that is being written; else begin at the top.
+    """
 
     ALLOW_SELECT = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"pane--{look}" for look in LOOKS} | {
@@ -45,20 +55,12 @@ class Pane(Widget, can_focus=True):
         "pane--thumb",
         "pane--found",
     }
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "line(1)", show=False),
-        Binding("up,k", "line(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("ctrl+d", "half(1)", show=False),
-        Binding("ctrl+u", "half(-1)", show=False),
-        Binding("g,home", "top", show=False),
-        Binding("G,end", "bottom", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(SCROLLING)
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, *, tail: bool = True, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.follow = True
+        self.tail = tail
+        self.follow = tail
         self.top = 0
         self._blocks: tuple[Block, ...] = ()
         self._starts: list[int] = []
@@ -109,7 +111,7 @@ class Pane(Widget, can_focus=True):
     def clear(self) -> None:
         """Nothing, at the top, following."""
         self._blocks, self._starts, self._lines, self._rows, self._line_rows = (), [], [], [], []
-        self._tail, self.top, self.follow = "", 0, True
+        self._tail, self.top, self.follow = "", 0, self.tail
         self.refresh()
 
     # Finding.
@@ -147,22 +149,34 @@ class Pane(Widget, can_focus=True):
     def scroll_top(self, top: int) -> None:
         """Make `top` the first row; at the bottom the pane follows again."""
         top = max(0, min(top, self.last_top))
-        self.follow = top >= self.last_top
+        self.follow = self.tail and top >= self.last_top
         if top != self.top:
             self.top = top
             self.refresh()
 
-    def action_line(self, step: int) -> None:
-        """Scroll by lines."""
-        self.scroll_top(self.top + step)
+    def action_down(self) -> None:
+        """One line on."""
+        self.scroll_top(self.top + 1)
 
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        self.scroll_top(self.top + step * max(1, self.size.height - 1))
+    def action_up(self) -> None:
+        """One line back."""
+        self.scroll_top(self.top - 1)
 
-    def action_half(self, step: int) -> None:
-        """Scroll by half pages."""
-        self.scroll_top(self.top + step * max(1, self.size.height // 2))
+    def action_page_down(self) -> None:
+        """One page on."""
+        self.scroll_top(self.top + max(1, self.size.height - 1))
+
+    def action_page_up(self) -> None:
+        """One page back."""
+        self.scroll_top(self.top - max(1, self.size.height - 1))
+
+    def action_half_down(self) -> None:
+        """Half a page on."""
+        self.scroll_top(self.top + max(1, self.size.height // 2))
+
+    def action_half_up(self) -> None:
+        """Half a page back."""
+        self.scroll_top(self.top - max(1, self.size.height // 2))
 
     def action_top(self) -> None:
         """To the first row."""
@@ -207,7 +221,7 @@ class Pane(Widget, can_focus=True):
         line = self._lines[line_number]
         style = self._look(line.look)
         segments = [Segment(line.lead if start == 0 else line.hang, self._gutter(line.look))]
-        segments += self._text_segments(line.text[start:end], style)
+        segments += self._text_segments(line, start, end, style)
         strip = Strip(segments).adjust_cell_length(max(0, width - 1), base)
         strip = self._selected(strip, number)
         return Strip([*strip, self._bar(y)], width).apply_offsets(0, number)
@@ -228,19 +242,27 @@ class Pane(Widget, can_focus=True):
         return self.get_component_rich_style(f"pane--{look}")
 
     def _gutter(self, look: str) -> Style:
-        return self._look(look if look in ("notice", "failure", "code-mark", "error", "end") else "gutter")
+        return self._look(
+            look
+            if look in ("notice", "failure", "code-mark", "error", "end", "added", "removed")
+            else "gutter"
+        )
 
-    def _text_segments(self, text: str, style: Style) -> list[Segment]:
-        if self._pattern is None:
-            return [Segment(text, style)]
-        segments, done = [], 0
-        for found in self._pattern.finditer(text):
-            segments += [
-                Segment(text[done : found.start()], style),
-                Segment(found.group(), self._look("found")),
-            ]
-            done = found.end()
-        return [*segments, Segment(text[done:], style)]
+    def _text_segments(self, line: Line, start: int, end: int, style: Style) -> list[Segment]:
+        if self._pattern is None and not line.spans:
+            return [Segment(line.text[start:end], style)]
+        looks = {(begin, stop): look for begin, stop, look in line.spans}
+        if self._pattern is not None:
+            looks |= {
+                found.span(): "found"
+                for found in self._pattern.finditer(line.text, max(0, start - NEAR), end + NEAR)
+            }
+        cuts = sorted({start, end, *(cut for span in looks for cut in span if start < cut < end)})
+        return [Segment(line.text[a:b], self._look_at(looks, a, b) or style) for a, b in pairwise(cuts)]
+
+    def _look_at(self, looks: dict[tuple[int, int], str], start: int, end: int) -> Style | None:
+        around = [look for (a, b), look in looks.items() if a <= start and end <= b]
+        return self._look("found" if "found" in around else around[0]) if around else None
 
     def _selected(self, strip: Strip, row: int) -> Strip:
         selection = self.text_selection

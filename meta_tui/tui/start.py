@@ -1,0 +1,146 @@
+"""Starting runs from the app: solve, follow up, fork, resume, as sources for the run screen.
+
+`session` picks the model and the layers around it; this module only says what is to be run and
+where it is written. Nothing of a provider is imported before the first call of a live run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from meta_tui import config, runlog, session, sources, store
+from meta_tui.config import Settings
+from meta_tui.errors import UsageError
+from meta_tui.events import Replied
+from meta_tui.models.copy_paste import Ask
+from meta_tui.run import RunResult, Stop
+from meta_tui.runlog import Recording
+from meta_tui.tui.origin import Emit, Source
+from meta_tui.tui.state import EMPTY, RunState, apply_all
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A live run that can begin.
+
+    Attributes:
+        source: where its events come from.
+        log: where it is recorded.
+        title: its name, for people.
+        base: what its log holds already; what comes on top of it is new and may cost.
+    """
+
+    source: Source
+    log: Path
+    title: str
+    base: RunState = EMPTY
+
+
+@dataclass(slots=True)
+class Launcher:
+    """Makes live runs under the settings in force.
+
+    Args:
+        ask: shows a prompt and gives the pasted reply, for `copy-paste`.
+    """
+
+    ask: Ask | None = None
+
+    def settings(self, **flags: Any) -> Settings:
+        """The settings in force, with what a person chose on a screen.
+
+        Raises:
+            UsageError: a value of the wrong kind.
+        """
+        config.load_env_file()
+        return config.resolve(
+            {name: value for name, value in flags.items() if value not in ("", None)}
+        ).settings
+
+    def solve(
+        self, question: str, settings: Settings, *, sample: str = "", follows: Path | None = None
+    ) -> Start:
+        """A new run of a question, or a follow-up of a run that answered.
+
+        Raises:
+            UsageError: no question or no model.
+        """
+        continues = runlog.read(follows) if follows else None
+        planned = session.plan(question, settings, sample=sample, continues=continues)
+
+        async def work(live: session.Session, emit: Emit, stop: Stop) -> RunResult:
+            return await session.solve(planned, live, [emit], stop)
+
+        return Start(self._source(settings, work), planned.log, planned.run)
+
+    def fork(self, path: Path, line: int, settings: Settings, edit: str | None = None) -> Start:
+        """A new run that holds another's beginning and goes on differently from a line of its log.
+
+        Raises:
+            UsageError: no model, or no such line.
+        """
+        settings = self._with_model_of(path, settings)
+        new = store.new_run_id()
+        log = store.home().runs / f"{new}.jsonl"
+        sources.fork(runlog.read(path), path.stem, line, log, new, edit=edit)
+        return Start(
+            self._source(settings, _resuming(log)), log, f"{new}, fork of {path.stem}", recorded(log)
+        )
+
+    def resume(self, path: Path, settings: Settings) -> Start:
+        """The rest of a run that did not end by itself.
+
+        Raises:
+            UsageError: it did.
+        """
+        settings = self._with_model_of(path, settings)
+        sources.check_log(path)
+        return Start(self._source(settings, _resuming(path)), path, path.stem, recorded(path))
+
+    def _with_model_of(self, path: Path, settings: Settings) -> Settings:
+        if settings.model:
+            return settings
+        return msgspec.structs.replace(settings, model=runlog.read(path).started.model)
+
+    def _source(
+        self,
+        settings: Settings,
+        work: Callable[[session.Session, Emit, Stop], Awaitable[RunResult]],
+    ) -> Source:
+        async def source(emit: Emit, stop: Stop) -> RunResult:
+            live = session.Session(settings, ask=self.ask)
+            try:
+                return await work(live, emit, stop)
+            finally:
+                await live.aclose()
+
+        return source
+
+
+def _resuming(log: Path) -> Callable[[session.Session, Emit, Stop], Awaitable[RunResult]]:
+    async def work(live: session.Session, emit: Emit, stop: Stop) -> RunResult:
+        return await session.resume(log, live, [emit], stop)
+
+    return work
+
+
+def recorded(log: Path) -> RunState:
+    """The state at the end of a log."""
+    return apply_all(EMPTY, runlog.read(log).events)
+
+
+def line_of(recording: Recording, reply: Replied) -> int:
+    """The line of a reply in its log.
+
+    Raises:
+        UsageError: the log does not hold it.
+    """
+    for event, line in zip(recording.events, recording.lines, strict=True):
+        if isinstance(event, Replied) and (event.span, event.n, event.id) == (reply.span, reply.n, reply.id):
+            return line
+    raise UsageError("that reply is not in the log yet; wait until it is written")
