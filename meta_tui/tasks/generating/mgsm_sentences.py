@@ -1,0 +1,136 @@
+"""The sentences of word problems in eleven languages.
+
+Machine-written for this project and not reviewed by native speakers. They are number-neutral
+("Number of coins: 42."), so that no word must agree with a number. `{n}` is a number, `{noun}` one
+of the nouns in the form that the sentences need; `joint` stands between sentences.
+"""
+
+from __future__ import annotations
+
+NOUNS: dict[str, tuple[str, ...]] = {
+    "en": ("coins", "books", "apples", "tickets", "stones"),
+    "de": ("Münzen", "Bücher", "Äpfel", "Karten", "Steine"),
+    "es": ("monedas", "libros", "manzanas", "entradas", "piedras"),
+    "fr": ("pièces", "livres", "pommes", "billets", "pierres"),
+    "ru": ("монет", "книг", "яблок", "билетов", "камней"),
+    "zh": ("硬币", "书", "苹果", "票", "石头"),
+    "ja": ("硬貨", "本", "りんご", "切符", "石"),
+    "th": ("เหรียญ", "หนังสือ", "แอปเปิล", "ตั๋ว", "ก้อนหิน"),
+    "sw": ("sarafu", "vitabu", "matufaha", "tiketi", "mawe"),
+    "bn": ("কয়েনের", "বইয়ের", "আপেলের", "টিকিটের", "পাথরের"),
+    "te": ("నాణేల", "పుస్తకాల", "ఆపిల్ పండ్ల", "టికెట్ల", "రాళ్ల"),
+}
+
+SENTENCES: dict[str, dict[str, str]] = {
+    "en": {
+        "joint": " ",
+        "start": "Number of {noun} in a box: {n}.",
+        "add": "Then this many are put in: {n}.",
+        "take": "Then this many are taken out: {n}.",
+        "times": "Then the number becomes {n} times as large.",
+        "share": "Then everything is divided equally among boxes (number of boxes: {n}), and only one of them is kept.",
+        "percent": "Then {n}% of the contents are removed.",
+        "ask": "What is the number of {noun} at the end?",
+    },
+    "de": {
+        "joint": " ",
+        "start": "Anzahl der {noun} in einer Kiste: {n}.",
+        "add": "Dann kommen so viele hinzu: {n}.",
+        "take": "Dann werden so viele entnommen: {n}.",
+        "times": "Dann wächst die Anzahl auf das {n}-Fache.",
+        "share": "Dann wird alles gleichmäßig auf Kisten verteilt (Anzahl der Kisten: {n}), und nur eine davon bleibt.",
+        "percent": "Dann werden {n} % des Inhalts entfernt.",
+        "ask": "Wie groß ist die Anzahl der {noun} am Ende?",
+    },
+    "es": {
+        "joint": " ",
+        "start": "Cantidad de {noun} en una caja: {n}.",
+        "add": "Después se añade esta cantidad: {n}.",
+        "take": "Después se quita esta cantidad: {n}.",
+        "times": "Después la cantidad se multiplica por {n}.",
+        "share": "Después todo se reparte por igual en cajas (número de cajas: {n}) y solo se conserva una de ellas.",
+        "percent": "Después se retira el {n} % del contenido.",
+        "ask": "¿Cuál es la cantidad de {noun} al final?",
+    },
+    "fr": {
+        "joint": " ",
+        "start": "Nombre de {noun} dans une caisse : {n}.",
+        "add": "On ajoute ensuite cette quantité : {n}.",
+        "take": "On retire ensuite cette quantité : {n}.",
+        "times": "Le nombre est ensuite multiplié par {n}.",
+        "share": "Tout est ensuite réparti également dans des caisses (nombre de caisses : {n}), et une seule est gardée.",
+        "percent": "On enlève ensuite {n} % du contenu.",
+        "ask": "Quel est le nombre de {noun} à la fin ?",
+    },
+    "ru": {
+        "joint": " ",
+        "start": "Количество {noun} в ящике: {n}.",
+        "add": "Затем добавляют такое количество: {n}.",
+        "take": "Затем убирают такое количество: {n}.",
+        "times": "Затем количество умножается на {n}.",
+        "share": "Затем всё делят поровну по ящикам (количество ящиков: {n}) и оставляют только один из них.",
+        "percent": "Затем убирают {n} % содержимого.",
+        "ask": "Каково количество {noun} в конце?",
+    },
+    "zh": {
+        "joint": "",
+        "start": "箱子里{noun}的数量：{n}。",
+        "add": "然后又放入这么多：{n}。",
+        "take": "然后取出这么多：{n}。",
+        "times": "然后数量变为原来的 {n} 倍。",
+        "share": "然后把所有东西平均分到若干个箱子里（箱子的数量：{n}），只留下其中的一箱。",
+        "percent": "然后拿走其中的 {n}%。",
+        "ask": "最后{noun}的数量是多少？",
+    },
+    "ja": {
+        "joint": "",
+        "start": "箱の中の{noun}の数：{n}。",
+        "add": "次に、これだけ加えます：{n}。",
+        "take": "次に、これだけ取り出します：{n}。",
+        "times": "次に、数は {n} 倍になります。",
+        "share": "次に、全部をいくつかの箱に等しく分け（箱の数：{n}）、そのうちの一箱だけを残します。",
+        "percent": "次に、そのうちの {n}% を取り除きます。",
+        "ask": "最後の{noun}の数はいくつですか。",
+    },
+    "th": {
+        "joint": " ",
+        "start": "จำนวน{noun}ในกล่อง: {n}",
+        "add": "จากนั้นเพิ่มเข้าไปจำนวน: {n}",
+        "take": "จากนั้นนำออกจำนวน: {n}",
+        "times": "จากนั้นจำนวนเพิ่มขึ้นเป็น {n} เท่า",
+        "share": "จากนั้นแบ่งทั้งหมดใส่กล่องเท่า ๆ กัน (จำนวนกล่อง: {n}) และเก็บไว้เพียงกล่องเดียว",
+        "percent": "จากนั้นนำออก {n}% ของทั้งหมด",
+        "ask": "ในที่สุดมี{noun}จำนวนเท่าใด",
+    },
+    "sw": {
+        "joint": " ",
+        "start": "Idadi ya {noun} katika sanduku: {n}.",
+        "add": "Kisha idadi hii inaongezwa: {n}.",
+        "take": "Kisha idadi hii inatolewa: {n}.",
+        "times": "Kisha idadi inazidishwa kwa {n}.",
+        "share": "Kisha vyote vinagawanywa sawasawa katika masanduku (idadi ya masanduku: {n}), na sanduku moja tu linabaki.",
+        "percent": "Kisha asilimia {n} inaondolewa.",
+        "ask": "Mwishowe idadi ya {noun} ni ngapi?",
+    },
+    "bn": {
+        "joint": " ",
+        "start": "একটি বাক্সে {noun} সংখ্যা: {n}।",
+        "add": "তারপর এই সংখ্যক যোগ করা হয়: {n}।",
+        "take": "তারপর এই সংখ্যক সরানো হয়: {n}।",
+        "times": "তারপর সংখ্যাটি {n} গুণ হয়ে যায়।",
+        "share": "তারপর সবকিছু সমানভাবে বাক্সে ভাগ করা হয় (বাক্সের সংখ্যা: {n}) এবং কেবল একটি রাখা হয়।",
+        "percent": "তারপর তার {n}% সরানো হয়।",
+        "ask": "শেষে {noun} সংখ্যা কত?",
+    },
+    "te": {
+        "joint": " ",
+        "start": "ఒక పెట్టెలో {noun} సంఖ్య: {n}.",
+        "add": "తర్వాత ఇన్ని కలుపుతారు: {n}.",
+        "take": "తర్వాత ఇన్ని తీసివేస్తారు: {n}.",
+        "times": "తర్వాత సంఖ్య {n} రెట్లు అవుతుంది.",
+        "share": "తర్వాత అన్నింటినీ పెట్టెల్లో సమానంగా పంచుతారు (పెట్టెల సంఖ్య: {n}), ఒక్కదాన్ని మాత్రమే ఉంచుతారు.",
+        "percent": "తర్వాత వాటిలో {n}% తీసివేస్తారు.",
+        "ask": "చివరికి {noun} సంఖ్య ఎంత?",
+    },
+}
+"""Language -> its sentences by name."""
