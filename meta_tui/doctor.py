@@ -46,8 +46,10 @@ def _python() -> Iterator[Check]:
 
 def _terminal() -> Iterator[Check]:
     term, size = os.environ.get("TERM", ""), shutil.get_terminal_size()
-    usable = sys.stdout.isatty() and term not in ("", "dumb")
-    found = f"TERM={term or '-'}, {size.columns}x{size.lines}, encoding {sys.stdout.encoding}"
+    out = sys.__stdout__  # the app puts something else in the place of sys.stdout
+    usable = out is not None and out.isatty() and term not in ("", "dumb")
+    encoding = out.encoding if out is not None else "-"
+    found = f"TERM={term or '-'}, {size.columns}x{size.lines}, encoding {encoding}"
     yield Check(
         "terminal", "ok" if usable else "warn", found, "the app needs a terminal; --plain works anywhere"
     )

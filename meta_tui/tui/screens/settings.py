@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
 import msgspec
@@ -15,7 +16,7 @@ from textual.widgets import Static
 from meta_tui import config, doctor, store
 from meta_tui.errors import UsageError
 from meta_tui.models.secrets import scrub
-from meta_tui.tui import handing
+from meta_tui.tui import crash, handing
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.state import Block
 from meta_tui.tui.widgets.hints import Hints
@@ -58,15 +59,19 @@ class SettingsScreen(Screen[None]):
         right.caption("doctor", "checking ...")
         left.show(settings_page())
         left.focus()
-        self.run_worker(self._check, thread=True, exit_on_error=False)
+        self.run_worker(self._check(), exit_on_error=False)
 
     def on_resize(self) -> None:
         """One above the other where there is little room."""
         self.set_class(self.size.width < NARROW, "-narrow")
 
-    def _check(self) -> None:
-        found = doctor.checks()
-        self.app.call_from_thread(self._show, found)
+    async def _check(self) -> None:
+        try:
+            found = await asyncio.to_thread(doctor.checks)
+        except Exception as error:  # noqa: BLE001 - the worker's boundary: a person must read it
+            self.query_one("#doctor", Pane).show((Block("failure", (crash.report(error),)),))
+        else:
+            self._show(found)
 
     def _show(self, found: list[doctor.Check]) -> None:
         pane = self.query_one("#doctor", Pane)
