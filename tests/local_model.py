@@ -10,6 +10,7 @@ request gives the same bytes; tests still assert shapes across machines, never t
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +33,7 @@ def weights() -> Path | None:
 
 def serve(path: Path) -> Any:
     """A running server; it ends when it is deleted. `listening_address` is its address."""
-    import xllamacpp
+    xllamacpp = importlib.import_module("xllamacpp")
 
     settings = xllamacpp.CommonParams()
     settings.model.path = str(path)

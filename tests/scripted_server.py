@@ -3,7 +3,7 @@
 It is no mock of our code: requests arrive over a socket, answers leave byte by byte, and a
 `Behaviour` decides about each of them: a reply, an error, silence, a stream that stops half way.
 What arrived is kept in `requests`. It lives in a daemon thread of the test process, so it ends
-with it; `python scripted_server.py` serves until its standard input closes.
+with it; `python scripted_server.py TEXT` says that text until its standard input closes.
 """
 
 from __future__ import annotations
@@ -457,6 +457,6 @@ def server() -> Iterator[ScriptedServer]:
 
 
 if __name__ == "__main__":
-    with ScriptedServer() as lone:
+    with ScriptedServer(ok(" ".join(sys.argv[1:]) or "hello there")) as lone:
         print(lone.url, flush=True)
         sys.stdin.read()

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import errno
 import functools
 import os
 import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from meta_tui.chat import Reply, Value, canonical_json
-from meta_tui.errors import UsageError
+from meta_tui.errors import RecordError, UsageError
 from meta_tui.events import How
 from meta_tui.models.base import Answer, Attempt, Call, Model, Tell
 
@@ -175,42 +176,56 @@ def _for_nothing(answer: Answer, milliseconds: int) -> Answer:
     )
 
 
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    """One who waits for a flight: its listener, and the end of its waiting."""
+
+    tell: Tell
+    end: asyncio.Future[None]
+
+    def hear(self, item: str | Attempt) -> None:
+        if self.end.done():
+            return
+        try:
+            self.tell(item)
+        except Exception as error:  # noqa: BLE001 - its own affair: the others wait for a reply
+            self.end.set_exception(error)
+
+
 class _Flight:
     """One look-up under way and all who wait for it.
 
     Whoever joins late hears what was told before. A waiter that leaves does not stop it, the last
-    one does. Each waiter tells its own listener in its own task, so a listener that raises hurts
-    nobody else.
+    one does. A listener that raises ends its own waiting and hurts nobody else.
     """
 
     def __init__(self, forget: Callable[[_Flight], None]) -> None:
         self._forget = forget
         self._told: list[str | Attempt] = []
-        self._waiting: set[asyncio.Queue[str | Attempt | None]] = set()
+        self._waiting: set[_Waiter] = set()
         self._paid = False
 
-    def start(self, work: Any) -> None:
-        self._task: asyncio.Task[Answer] = asyncio.ensure_future(work)
+    def start(self, work: Coroutine[Any, Any, Answer]) -> None:
+        self._task = asyncio.ensure_future(work)
         self._task.add_done_callback(self._land)
 
     def tell(self, item: str | Attempt) -> None:
         if isinstance(item, Attempt):
             self._told.clear()
         self._told.append(item)
-        for queue in self._waiting:
-            queue.put_nowait(item)
+        for waiter in tuple(self._waiting):
+            waiter.hear(item)
 
     async def join(self, tell: Tell) -> Answer:
-        queue: asyncio.Queue[str | Attempt | None] = asyncio.Queue()
-        for told in self._told:
-            queue.put_nowait(told)
-        self._waiting.add(queue)
+        waiter = _Waiter(tell, asyncio.get_running_loop().create_future())
+        self._waiting.add(waiter)
         try:
-            while (item := await queue.get()) is not None:
+            for item in self._told:
                 tell(item)
+            await waiter.end
             return self._task.result()
         finally:
-            self._waiting.discard(queue)
+            self._waiting.discard(waiter)
             await self._leave()
 
     def shared(self, answer: Answer) -> bool:
@@ -231,8 +246,9 @@ class _Flight:
         self._forget(self)
         if not task.cancelled():
             task.exception()  # seen here even if all who waited have left
-        for queue in self._waiting:
-            queue.put_nowait(None)
+        for waiter in self._waiting:
+            if not waiter.end.done():
+                waiter.end.set_result(None)
 
 
 class _Store:
@@ -377,15 +393,26 @@ def _decoded(text: str) -> Entry:
 
 @contextmanager
 def _named(directory: Path) -> Iterator[None]:
-    """Whatever goes wrong with the files becomes one error that says what to do."""
+    """Whatever goes wrong with the files becomes an error that says what to do."""
     try:
         yield
     except (OSError, sqlite3.Error, ValueError, _timeout()) as error:
+        if _finds_no_room(error):
+            raise RecordError(
+                f"the cache in {directory} cannot be written ({error}). Is the disk full? Free some space or "
+                "do without a cache (--no-cache), then `meta-tui resume` the run"
+            ) from error
         message = (
             f"the cache in {directory} cannot be read ({error}). It holds nothing that a run needs: "
             "run `meta-tui cache check --fix`, or `meta-tui cache clear` to begin anew"
         )
         raise UsageError(message) from error
+
+
+def _finds_no_room(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR"))
 
 
 def _open(directory: Path) -> Any:

@@ -15,7 +15,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -127,7 +128,8 @@ class LitellmModel:
         heard, attempts = await self._persist(attempt, tell)
         sent = _really_sent(sending, heard.body, call.request.params)
         cost = _cost(library, sending.door, heard.billed)
-        return Answer(heard.reply(), How("live", _ms(begun), attempts, cost, sent, heard.provider_id))
+        how = How("live", _ms(begun), attempts, cost=cost, sent=sent, provider_id=heard.provider_id)
+        return Answer(heard.reply(), how)
 
     def _sending(self, library: Any, params: Params) -> Sending:
         """What goes out beside the messages; worked out once for each set of parameters."""
@@ -152,12 +154,10 @@ class LitellmModel:
             timeout=self._timeout,
         )
         stream = await _guarded(call, door)
-        try:
-            while (chunk := await _guarded(anext(stream, None), door)) is not None:
+        async with aclosing(stream), aclosing(_chunks(stream, door)) as chunks:
+            async for chunk in chunks:
                 if piece := heard.take(chunk):
                     tell(piece)
-        finally:
-            await stream.aclose()
         if piece := heard.end(stream):
             tell(piece)
 
@@ -198,7 +198,7 @@ class LitellmEmbedder:
             return _vectors(await _guarded(call, door), len(texts))
 
         (vectors, usage), attempts = await self._persist(attempt, lambda _: None)
-        return vectors, How("live", _ms(begun), attempts, _cost(library, door, usage))
+        return vectors, How("live", _ms(begun), attempts, cost=_cost(library, door, usage))
 
 
 async def close_connections() -> None:
@@ -224,6 +224,7 @@ def _load() -> Any:
     litellm.disable_token_counter = True
     litellm.drop_params = False
     litellm.DEFAULT_MAX_RETRIES = 0  # its embedding call takes a 0 for "not given"
+    litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize  # a reply may repeat itself
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logger = logging.getLogger(name)
         logger.handlers = [logging.NullHandler()]
@@ -257,10 +258,29 @@ async def _guarded(awaitable: Awaitable[T], door: Door) -> T:
     try:
         return await awaitable
     except Exception as error:  # noqa: BLE001 - its exceptions have no common base
-        fault = fault_of(error)
+        fault = _fault(error, door)
+    raise fault
+
+
+async def _chunks(stream: AsyncIterator[Any], door: Door) -> AsyncGenerator[Any, None]:
+    """The same boundary for a stream. Whoever takes the chunks may raise what he likes."""
+    while True:
+        try:
+            chunk = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except Exception as error:  # noqa: BLE001 - its exceptions have no common base
+            fault = _fault(error, door)
+            break
+        yield chunk
+    raise fault
+
+
+def _fault(error: Exception, door: Door) -> Fault:
+    fault = fault_of(error)
     if hint := _hint(fault, door):
         fault.message = f"{fault.message} ({hint})"
-    raise fault
+    return fault
 
 
 def _hint(fault: Fault, door: Door) -> str:

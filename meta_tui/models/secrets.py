@@ -63,10 +63,13 @@ class Cleaner:
 
     def __init__(self, values: Sequence[str] = ()) -> None:
         self._values = values
+        self._firsts = frozenset(value[0] for value in values)
         self._held = ""
 
     def feed(self, piece: str) -> str:
         """What can be shown of the text so far and was not given back yet."""
+        if not self._held and piece.isascii() and self._firsts.isdisjoint(piece):
+            return piece
         text = self._held + piece
         start = self._unsure(text)
         self._held, text = text[start:], text[:start]

@@ -51,6 +51,7 @@ async def test_the_second_time_nothing_is_asked_and_nothing_paid(tmp_path: Path)
     assert second.reply == first.reply
     assert second.how is not None
     assert (second.how.source, second.how.cost, second.how.attempts) == ("cache", 0.0, 1)
+    assert second.how.price == 0.25
     assert (second.how.sent, second.how.provider_id) == ({"seed": 1}, "p-1")
     assert told == ["reply 0"]
 
@@ -232,6 +233,7 @@ async def test_one_of_those_who_wait_has_paid(tmp_path: Path) -> None:
     answers = await at_once(held, CachedModel(held, tmp_path), 20)
     assert sorted(answer.how.source for answer in answers) == ["cache"] * 19 + ["live"]
     assert sum(answer.how.cost for answer in answers) == 0.25
+    assert {answer.how.price for answer in answers if answer.how.source == "cache"} == {0.25}
 
 
 async def test_all_hear_the_pieces_and_who_comes_late_hears_those_before(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def failing(*faults: Fault) -> Callable[[], object]:
             raise left.pop(0)
         return "worked"
 
-    return attempt  # type: ignore[return-value]
+    return attempt
 
 
 async def tried(*faults: Fault, told: Told | None = None, **settings: object) -> tuple[object, int]:
