@@ -26,7 +26,7 @@ always says what to do next, because it is shown to a person as it stands.
     │   └── Unfinished                       the log stops before its run does: resume it
     ├── CallFailed                  exit 5   a model, code or embedding call failed for good
     │   └── Stopped                 exit 1/4 the run was cancelled (1) or met its budget (4)
-    └── RecordError                 exit 5   the log could not be written: disk full, no permission
+    └── RecordError                 exit 5   log or cache could not be written: disk full, no permission
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Unfinished(ReplayError):
 
 
 class RecordError(MetaTuiError):
-    """The run log could not be written; what was written before is kept."""
+    """The run log or the cache could not be written; what was written before is kept."""
 
     exit_code = 5
 

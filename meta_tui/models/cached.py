@@ -122,6 +122,7 @@ class CachedModel:
 
         Raises:
             UsageError: the cache cannot be read; the message says what to do.
+            RecordError: the disk is full, found before anything was asked.
             CallFailed: whatever the model below raises, the same for all who wait for it.
         """
         begun = time.monotonic()
