@@ -39,7 +39,7 @@ from scripted_server import (
 from meta_tui.chat import Message, Params, Request, ToolCall, Usage, system, user
 from meta_tui.errors import CallFailed, UsageError
 from meta_tui.models.base import Attempt, Call
-from meta_tui.models.cached import CachedModel
+from meta_tui.models.cached import CachedModel, stats
 from meta_tui.models.litellm_model import LitellmEmbedder, LitellmModel
 from meta_tui.models.secrets import HIDDEN
 
@@ -195,6 +195,48 @@ async def test_after_it_got_better_only_the_whole_reply_counts(
     assert answer.reply.text == told.text == "well now"
     assert answer.how is not None
     assert (answer.how.attempts, server.count) == (2, 2)
+
+
+@pytest.mark.parametrize("behaviour", [row[0] for row in FOR_GOOD + AGAIN] + [drip(0.02)])
+async def test_nothing_is_kept_of_a_call_that_failed(
+    server: ScriptedServer, litellm_model: Make, tmp_path: Path, behaviour: Behaviour
+) -> None:
+    server.play(behaviour, ok("at last"))
+    below = litellm_model(server.url, retries=0, timeout=0.4, deadline=1.0)
+    await below.warm()
+    model = CachedModel(below, tmp_path, server.url)
+    with pytest.raises(CallFailed):
+        await model.answer(ask(), Told())
+    assert stats(tmp_path).entries == 0
+    assert (await model.answer(ask(), Told())).reply.text == "at last"
+    assert (server.count, stats(tmp_path).entries) == (2, 1)
+
+
+async def test_an_empty_reply_is_asked_for_again_next_time(
+    server: ScriptedServer, litellm_model: Make, tmp_path: Path
+) -> None:
+    server.play(empty(), ok("at last"))
+    model = CachedModel(litellm_model(server.url), tmp_path, server.url)
+    assert [(await model.answer(ask(), Told())).reply.text for _ in range(2)] == ["", "at last"]
+    assert server.count == 2
+
+
+async def test_the_second_time_no_request_is_sent_but_fresh_and_another_repeat_send_one(
+    server: ScriptedServer, litellm_model: Make, tmp_path: Path
+) -> None:
+    model = CachedModel(litellm_model(server.url), tmp_path, server.url)
+    counts = []
+    for call in (ask(), ask(), ask(call={"fresh": True}), ask(), ask(call={"repeat": "1"}), ask()):
+        await model.answer(call, Told())
+        counts.append(server.count)
+    assert counts == [1, 1, 2, 2, 3, 3]
+
+
+async def test_a_reply_may_repeat_itself(server: ScriptedServer, litellm_model: Make) -> None:
+    server.play(ok("again " * 400))
+    told = Told()
+    answer = await litellm_model(server.url).answer(ask(), told)
+    assert answer.reply.text == told.text == "again " * 400
 
 
 async def test_the_server_says_how_long_to_wait(server: ScriptedServer, litellm_model: Make) -> None:
@@ -546,3 +588,19 @@ asyncio.run(main())
 def test_who_quits_during_the_import_quits_cleanly() -> None:
     done = python(QUITTING)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+LEAVING = """
+import asyncio, sys
+from meta_tui.chat import Params, Request, user
+from meta_tui.models.base import Call
+from meta_tui.models.litellm_model import LitellmModel
+
+call = Call(Request((user("hi"),), Params("m")))
+print(asyncio.run(LitellmModel(sys.argv[1]).answer(call, lambda _: None)).reply.text)
+"""
+
+
+def test_a_program_that_called_a_model_ends_without_a_word(server: ScriptedServer) -> None:
+    done = python(LEAVING, server.url)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hello there\n", "")
