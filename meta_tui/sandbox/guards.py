@@ -12,6 +12,7 @@ import abc
 import builtins
 import operator
 import types
+import typing
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
@@ -67,6 +68,11 @@ KNOWN: set[type] = set()
 """Types whose instances may be looked into (a cache of `is_visible`)."""
 FREE: set[type] = set()
 """Own classes whose instances may be written to by any plain name."""
+
+
+PURE: set[type] = set()
+"""Own classes without a library class behind them: their objects hold what the program has."""
+HARMLESS_BASES: Final = frozenset({object, abc.ABC, typing.Generic})
 
 
 def is_own(cls: type) -> bool:
@@ -508,7 +514,7 @@ def _is_owned_by_class_or_new(cls: type, name: str) -> bool:
 
 WRITABLE: Final[dict[str, frozenset[str] | None]] = {
     "decimal.Context": None,
-    "meta_tui.sandbox.guards.Namespace": None,
+    "types.SimpleNamespace": None,
     "numpy.ndarray": frozenset({"shape", "flat", "real", "imag"}),
 }
 """Library classes whose instances may be written to: all plain names, or some."""
@@ -558,8 +564,6 @@ class SystemModule(types.ModuleType):
 class Namespace:
     """types.SimpleNamespace without a way to special names."""
 
-    __module__ = "types"
-
     def __init__(self, **names: Any) -> None:
         vars(self).update((checked_name(name), value) for name, value in names.items())
 
@@ -570,6 +574,13 @@ class Namespace:
         return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+
+Namespace.__module__, Namespace.__name__, Namespace.__qualname__ = (
+    "types",
+    "SimpleNamespace",
+    "SimpleNamespace",
+)
 
 
 def checked_name(name: Any) -> str:
@@ -729,6 +740,8 @@ def enrol(cls: Any) -> Any:
             type.__setattr__(cls, "__slots__", fixed)
     if not library_names(cls):
         FREE.add(cls)
+    if all(is_own(base) or base in HARMLESS_BASES for base in _order_of(cls)):
+        PURE.add(cls)
     KNOWN.add(cls)
     return cls
 

@@ -17,6 +17,9 @@ way Python may learn to bind names.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
@@ -36,7 +39,11 @@ ALTER: Final = "@alter"
 PATTERN: Final = "@pattern"
 ASKED: Final = "@asked"
 UPDATE: Final = "@update"
-"""Names of the guards in the builtins of a program; ASKED is followed by a name of ASKED_FOR_NAMES."""
+TYPE: Final = "@type"
+PURE: Final = "@pure"
+SELF: Final = "@self"
+"""Names of the guards in the builtins of a program; ASKED is followed by a name of ASKED_FOR_NAMES.
+SELF is a variable of a method: whether the class of its first parameter is pure."""
 
 METHODS: Final = frozenset(
     f"__{name}__"
@@ -65,7 +72,7 @@ ATTRIBUTES: Final = (METHODS - HIDDEN_METHODS) | frozenset(
     f"__{name}__"
     for name in (
         "abstractmethods annotations args base bases cause class context dataclass_fields dict doc isabstractmethod "
-        "match_args members module mro name origin qualname slots subclasses suppress_context traceback version "
+        "match_args members module mro name notes origin qualname slots subclasses suppress_context traceback version "
         "wrapped"
     ).split()
 )
@@ -189,6 +196,14 @@ def translate_tree(tree: ast.AST, filename: str, mode: str) -> CodeType:
     return code
 
 
+@dataclass(slots=True)
+class Scope:
+    """A method's body: its first parameter, and whether the answer about its class was used."""
+
+    first: str | None
+    used: bool = False
+
+
 class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     """Rewrites a tree; `refusals` holds (message, line) of everything that is not allowed."""
 
@@ -199,6 +214,8 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         self.refusals: list[tuple[str, int | None]] = []
         self._classes: list[str] = []
         self._held: list[list[ast.stmt]] = []
+        self._scopes: list[Scope | None] = [None]
+        self._in_class = False
 
     def error(self, node: ast.AST, info: str) -> None:
         """Note a refusal at the line of `node`."""
@@ -275,20 +292,44 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         """`from ... import`, with a star too."""
         return self._inside(node)
 
-    # Attributes
+    # Attributes. Objects of the program's own pure classes hold nothing that it does not have
+    # already, so they are read natively: `o.x` becomes `o.x if @type(o) in @pure else @get(o, "x")`.
+    # A method asks once for its first parameter.
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """A read becomes a guard's call; a write asks the guard for its object."""
-        self._check_attribute(node, node.attr, reading=isinstance(node.ctx, ast.Load))
-        if isinstance(node.ctx, ast.Load) and node.attr in NATIVE:
-            return self._inside(node)
-        name = self._mangled(node.attr)
+        reading = isinstance(node.ctx, ast.Load)
+        self._check_attribute(node, node.attr, reading)
+        node.attr = name = self._mangled(node.attr)
         node = self._inside(node)
-        if isinstance(node.ctx, ast.Load):
-            return self._call(node, self._reader(name), node.value, ast.Constant(name))
-        node.value = self._call(node, self._writer(name), node.value, ast.Constant(name))
-        node.attr = name
+        if reading and name in NATIVE:
+            return node
+        owner = node.value
+        if reading:
+            guarded = self._call(node, self._reader(name), owner, ast.Constant(name))
+            return self._either(owner, node, guarded) if self._may_be_pure(owner, name) else guarded
+        place = self._call(node, self._writer(name), owner, ast.Constant(name))
+        node.value = self._either(owner, owner, place) if self._may_be_pure(owner, name) else place
         return node
+
+    def _may_be_pure(self, owner: ast.expr, name: str) -> bool:
+        return isinstance(owner, ast.Name) and not is_special(name)
+
+    def _either(self, owner: Any, native: ast.expr, guarded: ast.expr) -> ast.IfExp:
+        choice = ast.IfExp(self._is_pure(owner), native, guarded)
+        copy_locations(choice, owner)
+        return choice
+
+    def _is_pure(self, owner: ast.Name) -> ast.expr:
+        scope = self._scopes[-1]
+        if scope is not None and scope.first == owner.id:
+            scope.used = True
+            test: ast.expr = ast.Name(SELF, ast.Load())
+        else:
+            kind = ast.Call(ast.Name(TYPE, ast.Load()), [ast.Name(owner.id, ast.Load())], [])
+            test = ast.Compare(kind, [ast.In()], [ast.Name(PURE, ast.Load())])
+        copy_locations(test, owner)
+        return test
 
     def _check_attribute(self, node: ast.AST, name: str, reading: bool) -> None:
         allowed = ATTRIBUTES if reading else STORED
@@ -314,13 +355,24 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         target = node.target
         self._check_attribute(target, target.attr, reading=True)
         self._check_attribute(target, target.attr, reading=False)
-        held, name = f"@held{next(self._numbers)}", self._mangled(target.attr)
-        owner = ast.NamedExpr(ast.Name(held, ast.Store()), self.visit(target.value))
-        old = self._call(node, self._reader(name), owner, ast.Constant(name))
-        operator = ast.Constant(type(node.op).__name__)
-        new = self._call(node, UPDATE, operator, old, self.visit(node.value))
-        place = self._call(node, self._writer(name), ast.Name(held, ast.Load()), ast.Constant(name))
-        store = ast.Assign([ast.Attribute(place, name, ast.Store())], new)
+        target.attr = self._mangled(target.attr)
+        owner = target.value = self.visit(target.value)
+        if not self._may_be_pure(owner, target.attr):
+            return self._guarded_update(node, target, self.visit(node.value))
+        native = ast.AugAssign(target, node.op, self.visit(deepcopy(node.value)))
+        choice = ast.If(
+            self._is_pure(owner), [native], self._guarded_update(node, target, self.visit(node.value))
+        )
+        copy_locations(choice, node)
+        return choice
+
+    def _guarded_update(self, node: ast.AugAssign, target: ast.Attribute, value: ast.expr) -> list[ast.stmt]:
+        held, name = f"@held{next(self._numbers)}", ast.Constant(target.attr)
+        owner = ast.NamedExpr(ast.Name(held, ast.Store()), target.value)
+        old = self._call(node, self._reader(target.attr), owner, name)
+        new = self._call(node, UPDATE, ast.Constant(type(node.op).__name__), old, value)
+        place = self._call(node, self._writer(target.attr), ast.Name(held, ast.Load()), name)
+        store = ast.Assign([ast.Attribute(place, target.attr, ast.Store())], new)
         forget = ast.Delete([ast.Name(held, ast.Del())])
         for statement in (store, forget):
             copy_locations(statement, node)
@@ -346,23 +398,69 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
             self.error(node, f"the method `{node.name}` cannot be defined in the sandbox")
         elif not is_special(node.name):
             self._bind(node, node.name)
-        return self._inside(node)
+        self._visit_fields(node, "decorator_list", "args", "returns", "type_params")
+        scope = Scope(_first_parameter(node)) if self._in_class else None
+        self._visit_body(node, scope, in_class=False)
+        if scope is not None and scope.used:
+            self._ask_once(node, scope)
+        return node
+
+    def _ask_once(self, node: ast.FunctionDef, scope: Scope) -> None:
+        name = ast.Name(scope.first, ast.Load())
+        copy_locations(name, node)
+        self._scopes.append(None)
+        ask = ast.Assign([ast.Name(SELF, ast.Store())], self._is_pure(name))
+        self._scopes.pop()
+        copy_locations(ask, node.body[0])
+        node.body.insert(1 if ast.get_docstring(node, clean=False) is not None else 0, ask)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         """A lambda; its parameters are checked one by one."""
-        return self._inside(node)
+        node.args = self.visit(node.args)
+        return self._alone(node, "body")
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         """A class; bases and metaclass are the business of the class guard at run time."""
         self._bind(node, node.name)
-        for name in ("decorator_list", "bases", "keywords"):
-            setattr(node, name, [self.visit(child) for child in getattr(node, name)])
+        self._visit_fields(node, "decorator_list", "bases", "keywords")
         self._classes.append(node.name)
-        if getattr(node, "type_params", None):
-            node.type_params = [self.visit(child) for child in node.type_params]
-        node.body = [new for child in node.body for new in _as_list(self.visit(child))]
+        self._visit_fields(node, "type_params")
+        self._visit_body(node, None, in_class=True)
         self._classes.pop()
         return node
+
+    def _visit_fields(self, node: ast.AST, *fields: str) -> None:
+        for field in fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                setattr(node, field, [self.visit(child) for child in value])
+            elif value is not None:
+                setattr(node, field, self.visit(value))
+
+    def _visit_body(self, node: ast.FunctionDef | ast.ClassDef, scope: Scope | None, in_class: bool) -> None:
+        outside, self._in_class = self._in_class, in_class
+        self._scopes.append(scope)
+        node.body = [new for child in node.body for new in _as_list(self.visit(child))]
+        self._scopes.pop()
+        self._in_class = outside
+
+    def _alone(self, node: ast.AST, *fields: str) -> Any:
+        """Visit fields that are a scope of their own, which knows no method's first parameter."""
+        self._scopes.append(None)
+        self._visit_fields(node, *fields)
+        self._scopes.pop()
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        """A comprehension: its own scope."""
+        return self._alone(node, "elt", "generators")
+
+    visit_SetComp = visit_ListComp
+    visit_GeneratorExp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
+        """A dict comprehension: its own scope."""
+        return self._alone(node, "key", "value", "generators")
 
     def visit_TypeAlias(self, node: Any) -> Any:
         """`type X = ...` of Python 3.12."""
@@ -475,13 +573,34 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     def _late(self, value: ast.expr, *checks: ast.expr) -> ast.Attribute:
         held = f"@held{next(self._numbers)}"
         no_arguments = ast.arguments([], [], None, [], [], None, [])
-        guard = self._call(value, PATTERN, ast.Lambda(no_arguments, self.visit(value)), *checks)
+        thunk = self._alone(ast.Lambda(no_arguments, value), "body")
+        guard = self._call(value, PATTERN, thunk, *checks)
         statement = ast.Assign([ast.Name(held, ast.Store())], guard)
         copy_locations(statement, value)
         self._held[-1].append(statement)
         late = ast.Attribute(ast.Name(held, ast.Load()), "value", ast.Load())
         copy_locations(late, value)
         return late
+
+
+def _first_parameter(node: ast.FunctionDef) -> str | None:
+    parameters = [*node.args.posonlyargs, *node.args.args]
+    if not parameters or any(parameters[0].arg == name for name in _bound_names(node)):
+        return None
+    return parameters[0].arg
+
+
+def _bound_names(node: ast.AST) -> Iterator[Any]:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            if not isinstance(child.ctx, ast.Load):
+                yield child.id
+        elif isinstance(child, ast.Global | ast.Nonlocal):
+            yield from child.names
+        elif isinstance(child, ast.alias):
+            yield child.asname or child.name.partition(".")[0]
+        elif not isinstance(child, ast.arg | ast.keyword | ast.Attribute):
+            yield getattr(child, "name", None) or getattr(child, "rest", None)
 
 
 def _as_list(result: Any) -> list[Any]:

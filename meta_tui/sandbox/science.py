@@ -198,7 +198,9 @@ def _is_of_sympy(value: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] in ("sympy", "mpmath")
 
 
-def _lambdify(arguments: Any, expression: Any, modules: Any = None, printer: Any = None, **options: Any) -> Any:
+def _lambdify(
+    arguments: Any, expression: Any, modules: Any = None, printer: Any = None, **options: Any
+) -> Any:
     """sympy.lambdify with sympy's own printers."""
     if printer is not None:
         raise guards.RefusedType("lambdify takes no printer in the sandbox")

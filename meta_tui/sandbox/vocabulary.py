@@ -11,6 +11,7 @@ import builtins
 import collections
 import dataclasses
 import functools
+import gc
 import operator
 import re
 import sys
@@ -33,8 +34,9 @@ PLAIN: Final = (
 ).split()
 """Builtins that are Python's own; exceptions too are."""
 
-ARITHMETIC: Final = re.compile(r"[\d\s+\-*/().%<>=!,]*\Z").match
-"""Expressions without a letter: they need no policy, and Game of 24 tries thousands of them."""
+needs_policy: Final = re.compile(r"[_\\]|\.\s*[A-Za-z]|async|await|[^\x00-\x7f]").search
+"""An expression without any of this reads no attribute and names nothing of Python's own, so that the
+policy would not change it; Game of 24 tries thousands of those."""
 
 STRING: Final = "<string>"
 
@@ -88,6 +90,8 @@ class Interpreter:
             policy.ALTER: guards.alter,
             policy.PATTERN: guards.Late,
             policy.UPDATE: guards.update,
+            policy.TYPE: type,
+            policy.PURE: guards.PURE,
             **{f"{policy.ASKED}{name}": wrap for name, wrap in guards.ASKED_WRAPPERS.items()},
             "__build_class__": guards.build_class,
             "__debug__": True,
@@ -132,7 +136,7 @@ class Interpreter:
     def _translate(self, text: str, mode: str, filename: str) -> CodeType:
         if mode == "eval":
             text = text.lstrip(" \t")
-            if ARITHMETIC(text):
+            if not needs_policy(text):
                 return builtins.compile(text, filename, mode, dont_inherit=True)
         try:
             return policy.translate(text, filename, mode)
@@ -304,6 +308,7 @@ def made_modules(filename: str) -> dict[str, Callable[[Library], dict[str, Any]]
             "update_wrapper": update_wrapper,
             "singledispatch": singledispatch,
         },
+        "gc": lambda _: {name: getattr(gc, name) for name in ("collect", "disable", "enable", "isenabled")},
         "operator": lambda _: {"attrgetter": AttributeGetter, "methodcaller": MethodCaller},
         "sys": lambda _: system_names(filename),
         "traceback": lambda _: traceback_names(filename),

@@ -46,7 +46,10 @@ def _serve(channel: int, request: dict[str, Any], used: int) -> NoReturn:
         os._exit(0)
 
     lockdown.limit(request["seconds"], request["memory"], used)
-    program.run(request, finish)
+    try:
+        program.run(request, finish)
+    except BaseException:  # noqa: BLE001 - the worker boundary: our own fault is told, not hidden
+        finish({"status": "crash", "stdout": "", "error": traceback.format_exc()[-2000:]})
     os._exit(0)
 
 
