@@ -11,6 +11,7 @@ Every function is linear in the length of its text, and all map one character to
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 NEWLINE_SYMBOL = "\N{SYMBOL FOR NEWLINE}"
@@ -73,3 +74,13 @@ def one_line(text: str, limit: int = 120) -> str:
     if len(line) > limit or (len(head) < len(text) and text[len(head) :][: 4 * limit].strip()):
         return line[: max(0, limit - 1)] + ELLIPSIS
     return line
+
+
+def table(rows: Iterable[Iterable[str]], head: Iterable[str]) -> str:
+    """A text table with aligned columns, without a trailing newline."""
+    lines = [list(head), *([clean(cell).replace("\n", " ") for cell in row] for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )

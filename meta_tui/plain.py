@@ -7,11 +7,11 @@ whoever makes it says how wide the output is and whether colour may be used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from meta_tui.chat import CodeResult
-from meta_tui.display import clean
+from meta_tui.display import clean, table
 from meta_tui.events import (
     Answered,
     AnyEvent,
@@ -30,6 +30,8 @@ from meta_tui.events import (
     SpanStarted,
     Stored,
 )
+
+__all__ = ["STATUS_WORDS", "Plain", "Tally", "table"]
 
 Write = Callable[[str], None]
 """Takes text that may hold newlines; adds none."""
@@ -248,13 +250,3 @@ def _facts(event: Replied) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def table(rows: Iterable[Iterable[str]], head: Iterable[str]) -> str:
-    """A text table with aligned columns, without a trailing newline."""
-    lines = [list(head), *([clean(cell).replace("\n", " ") for cell in row] for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
