@@ -154,12 +154,14 @@ class Session:
         model: a model of one's own instead of the one that the settings name.
         ask: shows a prompt and returns the pasted reply, for `copy-paste`.
         fresh: read nothing from the cache.
+        warn: told once, in words for a person, when the sandbox lacks a layer.
     """
 
     settings: Settings
     model: Model | None = None
     ask: Any = None
     fresh: bool = False
+    warn: Callable[[str], None] | None = None
     ledger: Any = field(init=False)
     _closers: list[Any] = field(default_factory=list)
     _doors: Doors | None = None
@@ -177,7 +179,7 @@ class Session:
         if self._doors is None:
             from meta_tui.sandbox import Sandbox
 
-            code = Sandbox(strict=self.settings.sandbox == "strict")
+            code = Sandbox(strict=self.settings.sandbox == "strict", warn=self.warn)
             self._closers.append(code)
             self._doors = Doors(self._model(), code, self._embedder())
         return self._doors

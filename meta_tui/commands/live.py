@@ -293,7 +293,7 @@ async def _plain(start: Start, log: Path, settings: Settings, fresh: bool, brief
     from meta_tui.plain import Plain
     from meta_tui.run import Stop
 
-    live = session.Session(settings, ask=_asker(settings), fresh=fresh)
+    live = session.Session(settings, ask=_asker(settings), fresh=fresh, warn=note)
     front = Plain(write, colour=has_colour(), brief=brief, status=live.budget_line)
     stop = Stop()
     try:
