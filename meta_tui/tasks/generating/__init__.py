@@ -11,7 +11,9 @@ is correct, worded as a method would word its final answer. It never reaches a m
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from meta_tui.errors import UsageError
@@ -25,15 +27,50 @@ TEST_SEEDS = 2000
 """Seeds below DEV_SEEDS make train samples, below TEST_SEEDS dev samples, from there on test
 samples: what is tuned on one range is never asked in another."""
 
+MOST_ATTEMPTS = 1000
+
 Split = Literal["train", "dev", "test"]
 T = TypeVar("T")
 
 
-def chance(task: str, seed: int, index: int) -> random.Random:
-    """The source of chance of one item."""
+def chance(task: str, seed: int, index: int, attempt: int = 0) -> random.Random:
+    """The source of chance of one item; a further attempt at it has its own."""
     if index < 0 or seed < 0:
         raise UsageError(f"index {index} and seed {seed} of a sample cannot be negative")
-    return random.Random(f"{task}:{seed}:{index}")
+    return random.Random(f"{task}:{seed}:{index}" + (f":{attempt}" if attempt else ""))
+
+
+def distinct(
+    task: str, index: int, seed: int, draw: Callable[[int, random.Random], Sample], *options: object
+) -> Sample:
+    """Sample `index` of a seed's series, in which no question stands twice.
+
+    For families whose questions are few enough to come again: one that an earlier sample of the
+    series asks is drawn anew. A sample still does not depend on how many are made.
+
+    Args:
+        draw: a sample from an index and a source of chance.
+        options: all that `draw` depends on beside these (hashable).
+    """
+    chance(task, seed, index)
+    series = _series(task, seed, options)
+    while len(series) <= index:
+        place, attempt = len(series), 0
+        sample = draw(place, chance(task, seed, place))
+        while sample.input in series:
+            attempt += 1
+            if attempt > MOST_ATTEMPTS:
+                raise UsageError(
+                    f"{task} has no {index + 1} different samples with these options; ask for fewer"
+                )
+            sample = draw(place, chance(task, seed, place, attempt))
+        series[sample.input] = sample
+    return next(islice(series.values(), index, None))
+
+
+@lru_cache(maxsize=64)
+def _series(task: str, seed: int, options: tuple[object, ...]) -> dict[str, Sample]:
+    return {}
 
 
 def split_of(seed: int) -> Split:

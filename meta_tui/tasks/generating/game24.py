@@ -68,7 +68,7 @@ def generate(
     if hopeless:
         return make(
             "game24", index, seed, text, NO_SOLUTION,
-            kind="unsolvable", difficulty="hard", witness=NO_SOLUTION, goal=goal, solutions=0,
+            kind="unsolvable", difficulty="hard", witness=NO_SOLUTION, goal=goal, solutions=0, solvable=False,
         )  # fmt: skip
     return make(
         "game24", index, seed, text, str(goal),

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import partial
 
 from meta_tui.tasks import Sample
-from meta_tui.tasks.generating import among, chance, make, within
+from meta_tui.tasks.generating import among, distinct, make, within
 from meta_tui.tasks.generating.mgsm_sentences import NOUNS, SENTENCES
 
 LANGUAGES = tuple(SENTENCES)
@@ -44,7 +45,10 @@ def generate(index: int, seed: int, *, language: str = "en", least: int = 1, mos
     among("language", language, LANGUAGES)
     within("least", least, 1, 12)
     within("most", most, least, 12)
-    rng = chance("mgsm", seed, index)
+    return distinct("mgsm", index, seed, partial(_sample, seed, language, least, most), language, least, most)
+
+
+def _sample(seed: int, language: str, least: int, most: int, index: int, rng: random.Random) -> Sample:
     noun = rng.randrange(len(NOUNS["en"]))
     count = rng.randint(least, most)
     start, steps = _chain(rng, count)

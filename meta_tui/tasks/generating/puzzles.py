@@ -8,8 +8,11 @@ do, which whoever runs it must provide.
 
 from __future__ import annotations
 
+import random
+from functools import partial
+
 from meta_tui.tasks import Sample
-from meta_tui.tasks.generating import among, chance, kind_of, make
+from meta_tui.tasks.generating import among, distinct, kind_of, make
 from meta_tui.tasks.generating.puzzle_kinds import Kind
 from meta_tui.tasks.generating.puzzle_kinds.boards import BOARDS
 from meta_tui.tasks.generating.puzzle_kinds.numbers import NUMBERS
@@ -31,9 +34,13 @@ def generate(index: int, seed: int, *, level: int = 0) -> Sample:
         UsageError: there is no such level.
     """
     among("level", level, (0, *LEVELS))
+    return distinct("puzzles", index, seed, partial(_sample, seed, level), level)
+
+
+def _sample(seed: int, level: int, index: int, rng: random.Random) -> Sample:
     names = [kind.name for kind in KINDS.values() if level in (0, kind.level)]
     kind = KINDS[kind_of(names, index, seed)]
-    puzzle = kind.make(chance("puzzles", seed, index))
+    puzzle = kind.make(rng)
     return make(
         "puzzles", index, seed, puzzle.sat, "",
         kind=kind.name, difficulty=LEVELS[kind.level], witness=_witness(puzzle.answer),
