@@ -6,10 +6,12 @@ code of the command that opened it.
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from meta_tui.tui.exporting import Format, Written
     from meta_tui.tui.origin import Source
 
 
@@ -34,6 +36,18 @@ def watch(path: Path, *, speed: float = 1.0) -> int:
 
     runlog.read(path)
     return MetaApp(lambda: RunScreen(playback(path), title=path.stem, log=path, speed=speed)).run() or 0
+
+
+def export(path: Path, format: Format, target: Path | None = None) -> Written:
+    """Write a run as `html`, `md`, `svg` or `asciicast`; says where, and whether keys were taken out.
+
+    Raises:
+        LogError: the log cannot be trusted.
+        RecordError: the file cannot be written.
+    """
+    from meta_tui.tui import exporting
+
+    return asyncio.run(exporting.write(path, format, target))
 
 
 def solve_screen(source: Source, *, title: str = "") -> int:
