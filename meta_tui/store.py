@@ -118,8 +118,10 @@ def shipped(kind: str) -> Path:
 
 
 def new_run_id() -> str:
-    """A name for a new run that sorts by time: `20260131-174502-3f9c`."""
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    """A name for a new run that sorts by time, to a fraction of a second: `20260131-174502-3f9c7a`."""
+    now = time.time()
+    clock = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+    return f"{clock}-{int(now % 1 * 65536):04x}{secrets.token_hex(1)}"
 
 
 def logs_in(folder: Path) -> list[Path]:

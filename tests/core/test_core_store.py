@@ -206,7 +206,9 @@ def test_the_index_never_changes_a_log(runs: Path) -> None:
 def test_run_ids_sort_by_time_and_differ() -> None:
     ids = [store.new_run_id() for _ in range(50)]
     assert len(set(ids)) > 45
-    assert all(len(id_) == len("20260131-174502-3f9c") for id_ in ids)
+    assert all(len(id_) == len("20260131-174502-3f9c7a") for id_ in ids)
+    moments = [id_[:-2] for id_ in ids]
+    assert moments == sorted(moments), "`last` is the last one also of two in one second"
 
 
 def test_an_instruction_is_kept_and_found_by_its_name() -> None:
