@@ -104,6 +104,24 @@ def _closed(text: str) -> str:
     return text if end < 0 else text[:end]
 
 
+NO_SOLUTION = (
+    "there is no",
+    "there may be no",
+    "it is not possible",
+    "it is impossible",
+    "no solution",
+    "no valid solution",
+    "not possible",
+    "i apologize",
+)
+"""How a final answer begins that states that there is none, as the published runs are counted."""
+
+
+def states_no_solution(answer: str) -> bool:
+    """Whether a final answer says that no solution exists or was found."""
+    return answer.strip().lower().startswith(NO_SOLUTION)
+
+
 def _compat_calls(reply: str) -> tuple[ExpertCall, ...] | None:
     if not _COMPAT_CALL.search(reply):
         return None

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from meta_tui import methods, sources, store
-from meta_tui.chat import Message, Params, Request
+from meta_tui.chat import CodeResult, Message, Params, Program, Request
 from meta_tui.config import Settings
 from meta_tui.errors import UsageError
 from meta_tui.events import How, Origin, Parent, Replied, Requested, RunStarted
@@ -259,6 +259,52 @@ class Session:
         from meta_tui.models.litellm_model import LitellmEmbedder
 
         return LitellmEmbedder(self.settings.base_url or None)
+
+
+class Shared:
+    """Doors for many runs of one process, maybe of several models: one ledger, one sandbox.
+
+    Args:
+        settings: the settings in force; their caps hold for all runs together.
+        code: the sandbox that all runs and graders use.
+    """
+
+    def __init__(self, settings: Settings, code: Any) -> None:
+        self._first = Session(settings)
+        self._sessions: list[Session] = [self._first]
+        self._code = code
+
+    def doors(self, settings: Settings) -> Doors:
+        """The doors of one model."""
+        session = Session(settings, fresh=False)
+        session.ledger = self._first.ledger
+        self._sessions.append(session)
+        made = session.doors()
+        return Doors(made.model, self._code, made.embedder, made.scorer)
+
+    async def execute(self, program: Program) -> CodeResult:
+        """Run a program for a grader."""
+        result, _ = await self._code.execute(program)
+        return cast(CodeResult, result)
+
+    def charge(self, logs: Iterable[Path]) -> None:
+        """Count what existing logs used, if there is a cap that they could pass."""
+        if any(
+            v is not None
+            for v in (
+                self._first.ledger.budget.calls,
+                self._first.ledger.budget.tokens,
+                self._first.ledger.budget.dollars,
+            )
+        ):
+            for path in logs:
+                self._first.charge(read(path))
+
+    async def aclose(self) -> None:
+        """Close everything."""
+        for session in self._sessions:
+            await session.aclose()
+        await self._code.aclose()
 
 
 @dataclass(frozen=True, slots=True)
