@@ -36,7 +36,9 @@ def wrap(text: str, width: int, start: int = 0) -> list[tuple[int, int]]:
 def _row_end(text: str, start: int, width: int) -> int:
     """End of the row that begins at `start` in a line that does not fit."""
     fits = _fitting(text, start, width)
-    if fits < len(text) and text[fits] == " ":
+    if fits >= len(text):
+        return fits
+    if text[fits] == " ":
         return fits + 1
     space = text.rfind(" ", start, fits)
     return space + 1 if space > start else fits

@@ -44,6 +44,10 @@ def test_rows_before_the_last_do_not_change_when_text_is_added(text, more, width
     assert before[:-1] + again == wrap(text + more, width)
 
 
+def test_a_line_that_fits_is_not_broken_although_it_has_more_characters_than_cells():
+    assert rows("e\u0301 " * 5, 12) == ["e\u0301 " * 5]
+
+
 def test_a_heap_of_marks_is_cut():
     """A row never holds more than a few characters for each of its cells."""
     assert max(end - start for start, end in wrap("Z" + "\u0301" * 10_000, 10)) <= 80
