@@ -208,6 +208,7 @@ class _Span:
     id: str = ""
     role: str = "meta"
     name: str = ""
+    sample: str = ""
     children: int = 0
     effects: int = 0
 
@@ -326,7 +327,10 @@ class Run:
         return [decode_vector(vector) for vector in result.vectors]
 
     async def score(self, answer: str) -> Scored:
-        """The grade of an answer, where the method's next step depends on it."""
+        """The grade of an answer, where the method's next step depends on it.
+
+        In a stream the answer is one to the instance whose span this is in.
+        """
         key = score_key(answer)
         with self._busy("score"):
             result = await self._perform(
@@ -408,7 +412,8 @@ class Run:
         self._span.children += 1
         id_ = f"{self._span.id}/{self._span.children}" if self._span.id else str(self._span.children)
         self._emit(SpanStarted(role, name, strand.path, span=id_))
-        return Run(self._core, _Span(id_, role, name), strand)
+        sample = name if role == "instance" else self._span.sample
+        return Run(self._core, _Span(id_, role, name, sample), strand)
 
     @contextmanager
     def _busy(self, what: str) -> Iterator[None]:
@@ -493,7 +498,7 @@ class Run:
                 vectors, how = await _open_door(doors.embedder, "embedding").embed(effect.model, effect.texts)
                 return Embedded(effect.n, tuple(map(encode_vector, vectors)), span=span, how=how)
             case ScoreStarted():
-                sample = self._core.started.sample
+                sample = self._span.sample
                 metric, value, feedback = await _open_door(doors.scorer, "grading").score(
                     sample, effect.answer
                 )
@@ -557,7 +562,7 @@ async def conduct(
     core = _Core(
         started, journal, doors, stop or Stop(), run_params(started), fresh, tuple(history), grade=grade
     )
-    work = _solve(method, Run(core, _Span(), _Strand("")))
+    work = _solve(method, Run(core, _Span(sample=started.sample), _Strand("")))
     return await (_to_its_end(work, core.stop) if journal.live else work)
 
 
