@@ -365,28 +365,33 @@ def _opening(method: str, log: list[dict[str, str]], given: str) -> tuple[dict[s
     label = LABEL if LABEL in before else ""
     lead, _, description = before.rpartition(LABEL) if label else (before, "", "")
     question = description + question
+    settings: dict[str, Any] = {"label": label}
     match method:
         case "MetaPromptingWithPython" | "MetaPromptingWithoutPython":
-            settings = {
+            settings |= {
                 "instruction": lead,
                 "instruction_name": "suzgun-kalai-2024",
                 "suffix": after.removeprefix(GAP),
             }
             return settings, question, None
         case "Standard":
-            return {}, question + after, None
+            return settings, question + after, None
         case "ZeroShotCoT":
-            return {"suffix": after.removeprefix(GAP)}, question, None
+            return settings | {"suffix": after.removeprefix(GAP)}, question, None
         case "ExpertDynamic":
             identity, _, link = lead.removesuffix(GAP).rpartition(GAP)
-            settings = {"link": link, "label": label, "identity_input": given, "preamble": ""}
+            settings |= {"link": link, "identity_input": given, "preamble": ""}
             return settings, question + after, identity
-    return {"preamble": lead.removesuffix(GAP)}, question + after, None
+    return settings | {"preamble": lead.removesuffix(GAP)}, question + after, None
 
 
 def _around(body: str, given: str) -> tuple[str, str, str]:
-    before, found, after = body.rpartition(given)
-    return (before, found, after) if found else ("", body, "")
+    """(what stands before the input, the input, what stands after it). An input that is not there
+    is what stands behind the label."""
+    if given and given in body:
+        return body.rpartition(given)
+    lead, label, rest = body.rpartition(LABEL)
+    return lead + label, rest, ""
 
 
 def _first_sentence(text: str) -> str:
