@@ -37,6 +37,9 @@ _MOVE = re.compile(
     r")(?:\s?e\.p\.)?(?P<end>[+#‡†!?]*)(?![A-Za-z0-9])"
 )
 _NUMBERED = re.compile(r"\d{1,3}\s?(?:\.{1,3}|…)\s?(?:\.{2,3}|…)?\s*$")
+_LEAD = re.compile(
+    r"(?:(?:play|playing|the|move|moving)[\s*_`\"'(:]+)*(?:\d{1,3}\s?[.…]{1,3}\s?[.…]{0,3}\s*)?$"
+)
 _KIND = r"(?:\w+\s+){0,2}?"
 _NO_MATE = re.compile(
     rf"\bno\s+{_KIND}(?:check)?mate|\bno\s+{_KIND}moves?\s+(?:\w+\s+){{0,5}}?(?:check)?mate"
@@ -145,23 +148,27 @@ def moves_in(answer: str, board: Any) -> list[Move]:
     for match in _MOVE.finditer(text):
         if is_negated(text, _start(text, match.start()), match.end()):
             continue
-        bare = match.group().strip("!?") == (match["to"] or "") and not _NUMBERED.search(text[: match.start()][-12:])
+        bare = match.group().strip("!?") == (match["to"] or "") and not _NUMBERED.search(
+            text[: match.start()][-12:]
+        )
         found.append(Move(match.group().strip(), tuple(_fitting(match, board)), bare))
     return found
 
 
 def _start(text: str, start: int) -> int:
-    """Where a move begins, its number included: `not 41. Qh7#` rules out Qh7."""
-    before = text[max(0, start - 12) : start]
-    number = _NUMBERED.search(before)
-    return start - (len(before) - number.start()) if number else start
+    """Where a move begins with its lead: `not play 41. Qh7#` rules out Qh7."""
+    before = text[max(0, start - 40) : start]
+    lead = _LEAD.search(before)
+    return start - (len(before) - lead.start()) if lead else start
 
 
 def _fitting(match: re.Match[str], board: Any) -> list[Any]:
     import chess
 
     if match["castle"]:
-        wanted = board.is_queenside_castling if match["castle"].count("-") == 2 else board.is_kingside_castling
+        wanted = (
+            board.is_queenside_castling if match["castle"].count("-") == 2 else board.is_kingside_castling
+        )
         return [move for move in board.legal_moves if board.is_castling(move) and wanted(move)]
     to = chess.parse_square(match["to"])
     promotion = chess.PIECE_SYMBOLS.index(match["promotion"].lower()) if match["promotion"] else None

@@ -34,7 +34,7 @@ _ABSTAINING = re.compile(
 )
 _NEGATION = re.compile(
     r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brather than|\binstead of|\binstead|≠|!=|=/=|\\neq?)"
-    r"[\s*_`\"'(:]*(?:(?:the|a|an|by|be|is|as|play|playing|option|answer|move|number|value)[\s*_`\"'(:]+){0,3}$",
+    r"[\s*_`\"'(:]*(?:(?:the|a|an|by|be|is|as)[\s*_`\"'(:]+){0,3}$",
     re.IGNORECASE,
 )
 _REJECTED = re.compile(
@@ -72,10 +72,8 @@ def find_answer(reply: str) -> str | None:
 
 def behind_marker(reply: str) -> str | None:
     """Everything behind the last marker, stripped; None without a marker."""
-    found = None
-    for found in _MARKER.finditer(reply):
-        pass
-    return None if found is None else reply[found.end() :].strip()
+    ends = [found.end() for found in _MARKER.finditer(reply)]
+    return reply[ends[-1] :].strip() if ends else None
 
 
 def _block(rest: str) -> str:

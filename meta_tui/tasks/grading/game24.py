@@ -26,6 +26,8 @@ from meta_tui.tasks.grading.numbers import clean
 
 GOAL = 24
 TOLERANCE = 1e-3
+NO_SOLUTION = "no solution"
+"""The target of a puzzle that has none."""
 
 _OPERATORS = str.maketrans(dict.fromkeys("+-*/÷()", " "))
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]{1,100})\}\s*\{([^{}]{1,100})\}")
@@ -71,10 +73,10 @@ def _paper_expression(answer: str) -> str:
 
 
 def _judge(sample: Sample, answer: str) -> Grade:
-    goal = int(sample.meta.get("goal", GOAL))
-    wanted = sorted(map(int, sample.input.split()))
-    if not sample.meta.get("solvable", True):
+    if sample.target.casefold() == NO_SOLUTION:
         return _judge_unsolvable(answer)
+    goal = int(sample.target)
+    wanted = sorted(map(int, sample.input.split()))
     tries = _tries(answer)
     fitting = [one for one in tries if sorted(one.numbers) == wanted]
     wrong = [one.text for one in fitting if one.value != goal]

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from meta_tui.errors import UsageError
@@ -44,7 +45,9 @@ _POWER_OF_TEN = re.compile(
 )
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _CLOCK = re.compile(r":(?=\d)")
-_SIGN = re.compile(r"(?:(?:^|[\s(=:\[{$€£¥₹*_\"'`,;~≈])[-–][$€£¥₹]?|\b(?:minus|negative)\s+[$€£¥₹]?)$", re.IGNORECASE)
+_SIGN = re.compile(
+    r"(?:(?:^|[\s(=:\[{$€£¥₹*_\"'`,;~≈])[-–][$€£¥₹]?|\b(?:minus|negative)\s+[$€£¥₹]?)$", re.IGNORECASE
+)
 _LOOSE_SIGN = re.compile(r"(?:^|[=(:])\s*-\s+[$€£¥₹]?$")
 _WORD = re.compile(r"\w")
 _BOXED = re.compile(r"\\boxed\s*\{")
@@ -62,7 +65,9 @@ _SCALES: tuple[tuple[str, int], ...] = (
     (r"(?:billions?|milliarden?|milliards?|миллиард(?:а|ов)?|млрд\.?)", 10**9),
 )
 _SCALE = re.compile(
-    r"[ \u00a0]?(?:" + "|".join(rf"(?P<s{n}>{pattern})" for n, (pattern, _) in enumerate(_SCALES)) + r")(?![^\W\d_])",
+    r"[ \u00a0]?(?:"
+    + "|".join(rf"(?P<s{n}>{pattern})" for n, (pattern, _) in enumerate(_SCALES))
+    + r")(?![^\W\d_])",
     re.IGNORECASE,
 )
 _SPANISH_THOUSAND = re.compile(r"[ \u00a0]mil\b", re.IGNORECASE)
@@ -117,7 +122,14 @@ def clean(text: str) -> str:
 
     Digits by their decimal value and not by compatibility: that would turn 3½ into 31⁄2.
     """
-    for latex, plain in (("{,}", ","), ("\\,", "\u2009"), ("\\ ", " "), ("\\$", "$"), ("\\%", "%"), ("\\!", "")):
+    for latex, plain in (
+        ("{,}", ","),
+        ("\\,", "\u2009"),
+        ("\\ ", " "),
+        ("\\$", "$"),
+        ("\\%", "%"),
+        ("\\!", ""),
+    ):
         text = text.replace(latex, plain)
     digits = (str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     return "".join(digits).translate(_MINUS).translate(_MARKS)
@@ -145,7 +157,13 @@ def _with_mixed(text: str, found: list[Number]) -> list[Number]:
     for number in found:
         whole = kept[-1] if kept else None
         joined = whole and whole.kind == "value" and text[whole.end : number.start].strip(_SPACES) == ""
-        if whole and joined and number.kind == "fraction" and 0 < number.value < 1 and whole.end < number.start:
+        if (
+            whole
+            and joined
+            and number.kind == "fraction"
+            and 0 < number.value < 1
+            and whole.end < number.start
+        ):
             sign = -1 if whole.value < 0 else 1
             value = whole.value + sign * number.value
             kept[-1] = Number((value,), text[whole.start : number.end], whole.start, number.end, "fraction")
@@ -263,9 +281,14 @@ def _scaled(text: str, number: Number, language: str) -> tuple[list[Number], int
     if power:
         factor = Fraction(10) ** int(power[1] or power[2])
         number = replace(
-            number, readings=tuple(r * factor for r in number.readings), end=power.end(), text=text[number.start : power.end()]
+            number,
+            readings=tuple(r * factor for r in number.readings),
+            end=power.end(),
+            text=text[number.start : power.end()],
         )
-    elif _SUPERSCRIPT.match(text, number.end) or _CLOCK.match(text, number.end) or _behind_clock(text, number):
+    elif (
+        _SUPERSCRIPT.match(text, number.end) or _CLOCK.match(text, number.end) or _behind_clock(text, number)
+    ):
         number = replace(number, kind="part")
     return [_signed(text, number)], number.end
 
@@ -296,7 +319,9 @@ def _with_scale_word(text: str, number: Number, language: str) -> Number:
     factor, end = 1, number.end
     scale = _SCALE.match(text, number.end)
     spanish = _SPANISH_THOUSAND.match(text, number.end) if language == "es" else None
-    swahili = _SWAHILI_SCALE.search(text, max(0, number.start - 10), number.start) if language == "sw" else None
+    swahili = (
+        _SWAHILI_SCALE.search(text, max(0, number.start - 10), number.start) if language == "sw" else None
+    )
     if scale and scale.lastgroup:
         factor, end = _SCALES[int(scale.lastgroup[1:])][1], scale.end()
     elif spanish:
@@ -305,7 +330,9 @@ def _with_scale_word(text: str, number: Number, language: str) -> Number:
         factor = _SWAHILI[swahili[1].lower()]
     if factor == 1:
         return number
-    return replace(number, readings=tuple(r * factor for r in number.readings), end=end, text=text[number.start : end])
+    return replace(
+        number, readings=tuple(r * factor for r in number.readings), end=end, text=text[number.start : end]
+    )
 
 
 def _signed(text: str, number: Number) -> Number:
@@ -319,7 +346,7 @@ def _signed(text: str, number: Number) -> Number:
 def _without_operands(text: str, found: list[Number]) -> list[Number]:
     """Numbers that an operator joins are parts of a sum that is not worked out."""
     operands = set()
-    for index, (one, other) in enumerate(zip(found, found[1:], strict=False)):
+    for index, (one, other) in enumerate(pairwise(found)):
         joint = _OPERATOR.match(text, one.end)
         between = text[one.end : other.start].strip("() \u00a0\u202f\u2009")
         if joint and len(between) <= 8 and not re.search(r"[^\W\d_xX]{2}", between.lstrip("\\")):
@@ -330,9 +357,7 @@ def _without_operands(text: str, found: list[Number]) -> list[Number]:
 # Choosing
 
 
-def answer_number(
-    text: str, question: str = "", language: str = "en", fractions: bool = False
-) -> Reading:
+def answer_number(text: str, question: str = "", language: str = "en", fractions: bool = False) -> Reading:
     """The number that a text answers with.
 
     One distinct value is it. Among several: the one in a box, in bold, behind the last `=`, or the
@@ -427,7 +452,13 @@ def _unread(answer: str, read: Reading, target: Fraction) -> Grade:
     if read.how == "many":
         values = ", ".join(show(n.value) for n in read.seen[:8])
         held = any(target in n.readings for n in read.seen)
-        return Grade("ambiguous", "several numbers, and none is marked as the answer", values, 0.0, {"holds_target": held})
+        return Grade(
+            "ambiguous",
+            "several numbers, and none is marked as the answer",
+            values,
+            0.0,
+            {"holds_target": held},
+        )
     if read.how == "fraction":
         return incorrect(answer[:200], "a fraction where a whole number is asked for")
     if abstains(answer):

@@ -37,9 +37,15 @@ _ARCHAIC: dict[str, str] = {
     "doth": "D AH1 TH",
     "hath": "HH AE1 TH",
 }
-_VOICELESS = frozenset("P T K F TH S SH CH".split())
+VOICELESS = frozenset("P T K F TH S SH CH".split())
 _SIBILANT = frozenset("S Z SH ZH CH JH".split())
-_BRITISH = ((r"our(s|ed|ing|ful)?$", r"or\1"), (r"is(e|es|ed|ing)$", r"iz\1"), (r"lled$", "led"), (r"tre$", "ter"))
+_PREFIXES = frozenset("un re out over under fore mis dis".split())
+_BRITISH = (
+    (r"our(s|ed|ing|ful)?$", r"or\1"),
+    (r"is(e|es|ed|ing)$", r"iz\1"),
+    (r"lled$", "led"),
+    (r"tre$", "ter"),
+)
 
 
 @lru_cache(maxsize=1)
@@ -100,12 +106,15 @@ def _hyphenation() -> Any:
 
 @lru_cache(maxsize=20_000)
 def sounds(word: str) -> tuple[Phones, ...]:
-    """The pronunciations of a word (lower case), with those of archaic endings, contractions,
-    British spellings and possessives worked out; none if it stays unknown.
+    """The pronunciations of a word (lower case). Of words that the dictionary lacks, those of archaic
+    forms, contractions, inflections, compounds and British spellings are worked out; none if the
+    word stays unknown.
 
     Verbs in -ate get the full last vowel that the dictionary leaves out (illuminate).
     """
-    found = list(pronunciations(word)) or _archaic(word) or _inflected(word) or _respelt(word)
+    found = (
+        list(pronunciations(word)) or _archaic(word) or _inflected(word) or _respelt(word) or _compound(word)
+    )
     return tuple(dict.fromkeys([*found, *_full_ate(word, found)]))
 
 
@@ -119,37 +128,47 @@ def _archaic(word: str) -> list[Phones]:
 
 
 def _inflected(word: str) -> list[Phones]:
-    """Endings of known stems: 'd, 's, s', est, eth, 'st, in'."""
-    for ending, stems in _stems(word):
-        bases = [p for stem in stems for p in pronunciations(stem)]
-        if bases:
-            return [(*base, *_ending(ending, base)) for base in bases]
+    """Endings of known stems."""
+    for ending in ("'d", "'st", "'s", "s'", "est", "eth", "ed", "ing", "es", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            stems = _stems(word.removesuffix(ending))
+            bases = [p for stem in stems for p in pronunciations(stem)] or [
+                p for stem in stems for p in _compound(stem)
+            ]
+            if bases:
+                return [(*base, *_ending(ending, base)) for base in bases]
     return []
 
 
-def _stems(word: str) -> list[tuple[str, list[str]]]:
-    found = []
-    for ending in ("'d", "'st", "'s", "est", "eth", "s'", "'"):
-        if word.endswith(ending) and len(word) > len(ending) + 1:
-            stem = word.removesuffix(ending)
-            stems = [stem, stem + "e", stem + "y"]
-            stems += [stem[:-1]] if stem[-1:] == stem[-2:-1] else []
-            stems += [stem[:-1] + "y"] if stem.endswith("i") else []
-            found.append((ending, stems))
-    return found
+def _stems(stem: str) -> list[str]:
+    """What may stand before an ending: lov(e), hop(p), cri (cry)."""
+    stems = [stem, stem + "e"]
+    stems += [stem[:-1]] if stem[-1:] == stem[-2:-1] else []
+    return stems + ([stem[:-1] + "y"] if stem.endswith("i") else [])
+
+
+def _compound(word: str) -> list[Phones]:
+    """un-tamed, moon-beam: the sounds of the last part of a compound of known parts."""
+    for start in range(2, len(word) - 2):
+        first, last = word[:start], word[start:]
+        if known(last) and (first in _PREFIXES or (len(first) > 2 and len(last) > 3 and known(first))):
+            return list(pronunciations(last))
+    return []
 
 
 def _ending(ending: str, base: Phones) -> Phones:
     last = base[-1]
     match ending:
-        case "'d" if last in ("T", "D"):
+        case "'d" | "ed" if last in ("T", "D"):
             return ("IH0", "D")
-        case "'d":
-            return ("T",) if last in _VOICELESS else ("D",)
-        case "'s" | "s'" if last in _SIBILANT:
+        case "'d" | "ed":
+            return ("T",) if last in VOICELESS else ("D",)
+        case "'s" | "s'" | "s" | "es" if last in _SIBILANT:
             return ("IH0", "Z")
-        case "'s" | "s'":
-            return ("S",) if last in _VOICELESS else ("Z",)
+        case "'s" | "s'" | "s" | "es":
+            return ("S",) if last in VOICELESS else ("Z",)
+        case "ing":
+            return ("IH0", "NG")
         case "est":
             return ("AH0", "S", "T")
         case "eth":

@@ -15,7 +15,15 @@ from typing import Any
 
 from meta_tui.chat import CodeResult, Limits, Program
 from meta_tui.tasks import Execute, Grade, Sample
-from meta_tui.tasks.grading.extraction import QUOTES, behind_marker, correct, find_answer, incorrect, paper_answer, paper_grade
+from meta_tui.tasks.grading.extraction import (
+    QUOTES,
+    behind_marker,
+    correct,
+    find_answer,
+    incorrect,
+    paper_answer,
+    paper_grade,
+)
 
 SECONDS = 3.0
 MOST_CLOSINGS = 20
@@ -24,8 +32,8 @@ _PYTHON_BLOCK = re.compile(r"```python(.*?)(?:```|\Z)", re.DOTALL)
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _SUPPORT = "from typing import *\n"
 
-COMPUTE = '''
-import sys
+COMPUTE = """
+import base64, sys, zlib
 
 def plain(value):
     if type(value).__module__.split(".")[0] == "numpy" and hasattr(value, "tolist"):
@@ -41,12 +49,12 @@ def computed(source):
     return space["solution"]()
 
 sys.set_int_max_str_digits(0)
-text = repr(plain(computed(SOURCE)))
-'''
-"""Runs the answer alone; `text` is the repr of its value."""
+text = base64.b64encode(zlib.compress(repr(plain(computed(SOURCE))).encode())).decode()
+"""
+"""Runs the answer alone; `text` is the repr of its value, packed: some answers are long and dull."""
 
-CHECK = '''
-import ast, inspect, sys
+CHECK = """
+import ast, base64, inspect, sys, zlib
 
 def verdict():
     space = {"__name__": "puzzle"}
@@ -54,7 +62,7 @@ def verdict():
     exec(compile(SAT, "puzzle.py", "exec"), space)
     sat = space["sat"]
     try:
-        value = ast.literal_eval(TEXT)
+        value = ast.literal_eval(zlib.decompress(base64.b64decode(TEXT)).decode())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return "the value is no plain literal"
     kind = ast.parse(TYPE or "None", mode="eval").body
@@ -99,7 +107,7 @@ def fits(value, kind):
 sys.set_int_max_str_digits(0)
 sys.setrecursionlimit(10000)
 fault = verdict()
-'''
+"""
 """Asks the original `sat` about a literal; `fault` is empty where it is True."""
 
 

@@ -64,9 +64,17 @@ def options(question: str) -> dict[str, str]:
 
 
 def _judge(sample: Sample, answer: str) -> Grade:
+    return _judge_among(sample, answer, true_options(sample.input))
+
+
+def _judge_labels(sample: Sample, answer: str) -> Grade:
+    return _judge_among(sample, answer, set())
+
+
+def _judge_among(sample: Sample, answer: str, also: set[str]) -> Grade:
     offered = options(sample.input)
     label = sample.target.strip("() \n").upper()
-    allowed = {label} | true_options(sample.input)
+    allowed = {label} | also
     given = _given(answer, offered)
     shown = " ".join(f"({letter}) {offered.get(letter, '')}".strip() for letter in sorted(given))
     if len(given) == 1:
@@ -222,3 +230,6 @@ def _same(one: Point, other: Point) -> bool:
 
 strict = strictly(_judge)
 """Exactly one option, by letter or name, and it is the label or true of the drawing."""
+
+labels = strictly(_judge_labels)
+"""The same, but only the label is right."""

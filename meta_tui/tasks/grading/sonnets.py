@@ -18,9 +18,10 @@ from itertools import combinations, product
 from typing import Literal
 
 from meta_tui.tasks import Grade, Sample
-from meta_tui.tasks.grading.extraction import correct, incorrect, paper_answer, paper_grade, strictly
+from meta_tui.tasks.grading.extraction import incorrect, paper_answer, paper_grade, strictly
 from meta_tui.tasks.grading.pronunciation import (
     MISSING,
+    VOICELESS,
     Phones,
     dictionary,
     is_vowel,
@@ -74,7 +75,9 @@ def _paper_rhyme_faults(last: Sequence[str], scheme: str) -> set[str]:
     """The words that the published rule is sure of: they rhyme with nothing of their own group and
     with enough of other groups. Words outside the dictionary take no part."""
     letters = sorted(set(scheme))
-    groups = [{w for w, letter in zip(last, scheme, strict=True) if letter == a and known(w)} for a in letters]
+    groups = [
+        {w for w, letter in zip(last, scheme, strict=True) if letter == a and known(w)} for a in letters
+    ]
     doubts: dict[str, str] = {}
     for number, group in enumerate(groups):
         if len(group) < 2:
@@ -176,7 +179,7 @@ def _verdict(
     if bad:
         reason = f"cannot verify the rhyme of {', '.join(map(str, bad))}"
         return Grade("ambiguous", reason, answer, 0.0, details)
-    return correct(answer, **details)
+    return Grade("correct", "", answer, 1.0, details)
 
 
 def _asked(target: str) -> tuple[str, list[str]]:
@@ -252,28 +255,35 @@ def _promoted(vowel: str) -> tuple[str, ...]:
 
 def _merged(tail: Phones) -> Phones:
     """Without stress; vowels that American English does not keep apart are one."""
-    merged = []
+    merged: list[str] = []
     for place, phone in enumerate(tail):
         following = tail[place + 1] if place + 1 < len(tail) else ""
-        merged.append(_merged_vowel(phone, following, place > 0) if is_vowel(phone) else phone)
+        merged.append(_merged_vowel(phone, following, merged) if is_vowel(phone) else phone)
     return tuple(merged)
 
 
-def _merged_vowel(phone: str, following: str, after: bool) -> str:
+def _merged_vowel(phone: str, following: str, before: list[str]) -> str:
     vowel, stress = phone[:-1], phone[-1]
+    if vowel == "ER" and before[-1:] in (["AY"], ["AW"]):
+        return "R"  # higher/desire/fire, power/hour
     if following == "R" and vowel in ("IY", "IH"):
         return "IH"
     if following == "R" and vowel in ("AO", "UH", "UW", "OW"):
         return "AO"
-    return "AH" if after and stress == "0" and vowel in ("IH", "EH", "UH") else vowel
+    return "AH" if before and stress == "0" and vowel in ("IH", "EH", "UH") else vowel
 
 
-_KINDRED = tuple(map(frozenset, (("M", "N", "NG"), ("S", "Z"), ("T", "D"), ("F", "V"), ("TH", "DH"), ("K", "G"), ("P", "B"))))
+_KINDRED = tuple(
+    map(
+        frozenset,
+        (("M", "N", "NG"), ("S", "Z"), ("T", "D"), ("F", "V"), ("TH", "DH"), ("K", "G"), ("P", "B")),
+    )
+)
 
 
 def _near(one: Phones, other: Phones) -> bool:
     """Consonance (love/move), the same vowels before kindred consonants (time/line), or a rhyme
-    but for a last s, z, t or d (heart/hearts)."""
+    but for the ending -s or -d of one (heart/hearts)."""
     return any(_near_keys(a, b) for a, b in product(_keys(one), _keys(other)))
 
 
@@ -284,7 +294,7 @@ def _near_keys(one: Phones, other: Phones) -> bool:
     if len(one) == len(other):
         return all(a == b or _kindred(a, b) for a, b in zip(one, other, strict=True))
     short, long = sorted((one, other), key=len)
-    return long[:-1] == short and long[-1] in ("S", "Z", "T", "D")
+    return long[:-1] == short and long[-1] in (("S", "T") if short[-1] in VOICELESS else ("Z", "D"))
 
 
 def _consonants(key: Phones) -> Phones:

@@ -17,7 +17,7 @@ _SEPARATOR = re.compile(r"[\s,;，、；]+|-+>|=+>|<-+|[→⇒➔➜⟶|]")
 _NUMBERING = re.compile(r"^\(?\d{1,3}[.)](?=\D|$)|^#\d{1,3}\b[.):]?")
 _LEAD = re.compile(r":(?=\s)")
 _SHELL = "\"'`*_“”‘’«»[](){}<>.:!?•·-–—"
-_APOSTROPHES = {"’": "'", "‘": "'", "ʼ": "'"}
+_APOSTROPHES = str.maketrans("’‘ʼ", "'''")
 
 
 def paper(sample: Sample, reply: str) -> Grade:
@@ -30,7 +30,7 @@ def words(text: str) -> list[str]:
     """The words of a list, folded: bullets, numbering, quotes and a final point stripped; inner
     apostrophes, hyphens and `&` kept."""
     found = []
-    for piece in _SEPARATOR.split(text.translate(str.maketrans(_APOSTROPHES))):
+    for piece in _SEPARATOR.split(text.translate(_APOSTROPHES)):
         word = _NUMBERING.sub("", piece).strip(_SHELL).casefold()
         if word:
             found.append(word)
@@ -46,7 +46,9 @@ def _judge(sample: Sample, answer: str) -> Grade:
     missing, extra = Counter(target) - Counter(given), Counter(given) - Counter(target)
     if not missing and not extra:
         place = next(i for i, (one, other) in enumerate(zip(given, target, strict=True)) if one != other)
-        return incorrect(shown, f"wrong order: {given[place]} where {target[place]} should stand", place=place)
+        return incorrect(
+            shown, f"wrong order: {given[place]} where {target[place]} should stand", place=place
+        )
     return incorrect(shown, _difference(missing, extra), missing=list(missing), extra=list(extra))
 
 
