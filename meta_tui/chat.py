@@ -52,7 +52,10 @@ class Message(Value, frozen=True, dict=True):
         Raises:
             UsageError: the text holds a lone surrogate, which no file can store.
         """
-        return sha256(_storable(self)).hexdigest()
+        try:
+            return sha256(_encode(self)).hexdigest()  # only texts: sorted JSON is canonical JSON
+        except UnicodeEncodeError as error:
+            raise _surrogate() from error
 
     @property
     def id(self) -> str:
@@ -215,17 +218,15 @@ def canonical_json(value: Any) -> bytes:
             a thousand deep.
     """
     try:
-        return _storable(_plain(msgspec.to_builtins(value, order="deterministic")))
+        return _encode(_plain(msgspec.to_builtins(value, order="deterministic")))
+    except UnicodeEncodeError as error:
+        raise _surrogate() from error
     except RecursionError as error:
         raise UsageError("values are nested too deep for a request; flatten them") from error
 
 
-def _storable(value: Any) -> bytes:
-    """Sorted JSON of a value that is plain already, such as a message: it holds only texts."""
-    try:
-        return _encode(value)
-    except UnicodeEncodeError as error:
-        raise UsageError("text holds a lone surrogate; replace it before sending it") from error
+def _surrogate() -> UsageError:
+    return UsageError("text holds a lone surrogate; replace it before sending it")
 
 
 def request_key(digests: Sequence[str], params: Params) -> str:

@@ -220,7 +220,9 @@ class Journal:
             self._tell(event)
 
     def _tell(self, event: AnyEvent) -> None:
-        for consumer in self._consumers[:] if self._consumers else ():
+        if not self._consumers:
+            return
+        for consumer in self._consumers[:]:
             try:
                 consumer(event)
             except Exception:  # noqa: BLE001 - a broken display must not end a run that costs money
