@@ -9,17 +9,23 @@ our own code.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
+import pty
 import re
 import resource
+import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -189,15 +195,73 @@ sys.exit(main({arguments!r}))
 """
 
 
+def waiting_import(arguments: Iterable[str], began: Path, go: Path) -> list[str]:
+    """A command for `meta-tui ARGUMENTS` whose import of litellm makes `began` and waits for `go`."""
+    return [
+        sys.executable,
+        "-c",
+        GATE.format(began=str(began), go=str(go), arguments=list(arguments)),
+    ]
+
+
 def start_before_the_import(
     arguments: Iterable[str], home: Path, began: Path, go: Path
 ) -> subprocess.Popen[bytes]:
-    """Start `meta-tui ARGUMENTS` afresh; its import of litellm makes `began` and waits for `go`."""
-    code = GATE.format(began=str(began), go=str(go), arguments=list(arguments))
-    command = [sys.executable, "-c", code]
+    """Start the command of `waiting_import` with pipes for its output."""
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment(home)
+        waiting_import(arguments, began, go),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean_environment(home),
     )
+
+
+class Terminal:
+    """A program in a terminal of 30 lines of 100 columns. Use it as a context manager."""
+
+    def __init__(self, command: Iterable[str], home: Path) -> None:
+        self._handle, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        env = {**clean_environment(home), "TERM": "xterm-256color"}
+        self.program = subprocess.Popen(
+            list(command), stdin=other, stdout=other, stderr=other, env=env, start_new_session=True
+        )
+        os.close(other)
+        self.shown = b""
+
+    def read_until(self, text: str, since: int = 0) -> int:
+        """Wait for a text after a place; the place behind it."""
+        end = time.monotonic() + PATIENCE
+        while (place := self.shown.find(text.encode(), since)) < 0:
+            assert time.monotonic() < end, f"{text!r} never came: {self.shown[-2000:]!r}"
+            if select.select([self._handle], [], [], 0.1)[0]:
+                self.shown += os.read(self._handle, 65536)
+        return place + len(text.encode())
+
+    def type(self, text: str) -> None:
+        """Type or paste a text."""
+        data = text.encode()
+        while data:
+            data = data[os.write(self._handle, data[:1024]) :]
+
+    def end(self) -> int:
+        """Its exit code, once it has ended; what it still writes is read."""
+        end = time.monotonic() + PATIENCE
+        while self.program.poll() is None:
+            assert time.monotonic() < end, f"it never ended: {self.shown[-2000:]!r}"
+            if select.select([self._handle], [], [], 0.05)[0]:
+                with suppress(OSError):  # Linux: the other end is closed
+                    self.shown += os.read(self._handle, 65536)
+        return self.program.returncode
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.program.poll() is None:
+            self.program.kill()
+        self.program.wait()
+        os.close(self._handle)
 
 
 def clean_environment(home: Path) -> dict[str, str]:

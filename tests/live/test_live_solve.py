@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_runs import KEY, asked, holding, logs, paid, start, start_before_the_import, story
+from live_runs import (
+    KEY,
+    Terminal,
+    asked,
+    holding,
+    logs,
+    paid,
+    start,
+    start_before_the_import,
+    story,
+    waiting_import,
+)
 from local_model import NAME
 from scripted_server import Behaviour, Exchange, ScriptedServer, ok
 
@@ -112,6 +123,26 @@ def test_the_first_line_is_there_before_the_model_library_is(
     assert server.count == 3
     assert KEY.encode() not in out + err
     assert holding(KEY, tmp_path) == []
+
+
+def test_the_first_frame_of_the_app_is_there_before_the_model_library_is(
+    server: ScriptedServer, home: Path, tmp_path: Path
+) -> None:
+    """In a terminal `solve` opens the app; it shows the question while the import waits."""
+    server.default = ok(story())
+    began, go = tmp_path / "began", tmp_path / "go"
+    where = ["--base-url", server.url, "--model", "scripted"]
+    command = waiting_import(["solve", "How much is 6 * 7?", *where], began, go)
+    with Terminal(command, home) as terminal:
+        terminal.read_until("How much is 6 * 7?")
+        assert server.count == 0
+        go.touch()
+        terminal.read_until("answered")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert began.exists()
+    assert read(logs(home)[0]).answer == "42"
+    assert KEY.encode() not in terminal.shown
 
 
 def test_a_run_is_recorded_and_replays_exactly(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from live_kills import FileBill, ServerBill, Toll, counted, kill_and_resume
-from live_runs import logs, start, story
+from live_runs import Program, logs, start, story
 from scripted_server import ScriptedServer, ok, server
 
 __all__ = ["server"]
@@ -29,7 +29,7 @@ def test_ninety_runs_with_a_counting_model(tmp_path: Path) -> None:
         place.mkdir()
         bill, method = place / "bill", ("meta_prompting", "fan_out")[number % 2]
 
-        def go(what: str, place: Path = place, method: str = method, bill: Path = bill):
+        def go(what: str, place: Path = place, method: str = method, bill: Path = bill) -> Program:
             return start([what, method, str(bill)], place, work=counted)
 
         kill_and_resume(
@@ -55,7 +55,7 @@ def test_ten_runs_through_litellm(server: ScriptedServer, tmp_path: Path) -> Non
         cache = ("--cache", "--no-cache")[number % 2]
         where = ["--base-url", server.url, "--model", "scripted", cache, "--plain"]
 
-        def go(*what: str, place: Path = place, where: list[str] = where):
+        def go(*what: str, place: Path = place, where: list[str] = where) -> Program:
             return start([*what, *where], place)
 
         kill_and_resume(
