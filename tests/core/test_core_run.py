@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 import pytest
+from conftest import project
 from scripted_runs import again, go_on, objects, run
 
 from meta_tui import methods
@@ -872,3 +876,57 @@ async def test_replay_and_resume_run_inside_a_loop(tmp_path: Path) -> None:
     assert (await resume(log, Doors(ScriptedModel(["b"])), clock=None)).answer == "b"
     assert (await replay(read(log))).answer == "b"
     assert next(e for e in read(log).events if isinstance(e, Requested)).draw == 0
+
+
+FULL = """
+import asyncio, json, resource, signal, sys
+from pathlib import Path
+from test_core_run import Counting, Probe, started, three_strands
+from meta_tui.errors import RecordError
+from meta_tui.run import Doors
+from meta_tui.sources import live
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+Probe.body = staticmethod(three_strands)
+asked = {}
+for limit in map(int, sys.argv[2:]):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    model = Counting()
+    log = Path(sys.argv[1]) / f"{limit}.jsonl"
+    try:
+        asyncio.run(live(Probe(), started(), Doors(model), log=log, clock=None))
+    except RecordError:
+        asked[limit] = model.count
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(json.dumps(asked))
+"""
+
+
+def test_a_disk_that_fills_in_the_middle_of_a_line_leaves_a_log_that_goes_on(tmp_path: Path) -> None:
+    """Half a line stands at the end and nothing behind it, whatever other strands still wanted to
+    write; every reply but those of the moment is kept, and the run can be resumed."""
+    whole = tmp_path / "whole.jsonl"
+    solve(three_strands, whole, Counting())
+    limits = range(100, whole.stat().st_size, 61)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path), *map(str, limits)],
+        env={
+            "PYTHONPATH": os.pathsep.join(map(str, (project(), project() / "tests", Path(__file__).parent))),
+            "PATH": os.environ["PATH"],
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    asked = json.loads(done.stdout)
+    assert set(asked) == set(map(str, limits))
+    for limit, count in asked.items():
+        log = tmp_path / f"{limit}.jsonl"
+        assert log.stat().st_size == int(limit)
+        if b"\n" not in log.read_bytes():
+            continue
+        kept = sum(isinstance(e, Replied) for e in read(log).events)
+        assert count - kept <= 6, "at most those that were under way"
+        assert go_on(log, Doors(Counting())).status == "answered"
+        assert again(log).status == "answered"
