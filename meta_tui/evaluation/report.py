@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -150,7 +150,7 @@ def _pairs(plan: Plan, groups: dict[tuple[str, str, str], list[Row]], grader: st
                 if pair is not None:
                     pairs.append({"task": task, "model": model, "a": first, "b": second, **pair})
     for pair, adjusted in zip(pairs, statistics.holm([p["p"] for p in pairs]), strict=True):
-        pair["p_holm"] = _round(adjusted)
+        pair["p_holm"] = _significant(adjusted)
         pair["verdict"] = _verdict(pair)
     return pairs
 
@@ -182,7 +182,7 @@ def _pair(first: list[Row], second: list[Row], grader: str) -> dict[str, Any] | 
         "neither": d,
         "difference": _round(difference),
         "interval": [_round(low), _round(high)] if len(once) >= SMALLEST else None,
-        "p": _round(statistics.mcnemar(b, c)),
+        "p": _significant(statistics.mcnemar(b, c)),
         "extra_cost_per_extra_correct": _incremental(first, second, grader),
     }
 
@@ -197,7 +197,7 @@ def _verdict(pair: dict[str, Any]) -> str:
         return "n too small"
     if pair["p_holm"] >= 0.05:
         return "tied"
-    return pair["a"] if pair["difference"] > 0 else pair["b"]
+    return str(pair["a"] if pair["difference"] > 0 else pair["b"])
 
 
 def _incremental(first: list[Row], second: list[Row], grader: str) -> float | None:
@@ -257,7 +257,9 @@ def _round(value: float) -> float:
     return value if not math.isfinite(value) else round(value, 6)
 
 
-Line = Callable[[dict[str, Any]], tuple[str, ...]]
+def _significant(value: float) -> float:
+    """Six significant digits, for p-values: small ones must not become 0."""
+    return float(f"{value:.6g}")
 
 
 def columns(row: dict[str, Any]) -> tuple[str, ...]:
