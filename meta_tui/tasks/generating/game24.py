@@ -63,17 +63,19 @@ def generate(
     hopeless = floor((index + 1) * unsolvable) > impossible
     place = impossible if hopeless else index - impossible
     numbers = _numbers(seed, goal, max_solutions, stratum, hopeless, place)
+    facts = {"may_be_unsolvable": True} if unsolvable else {}
     found = solutions(numbers, goal)
     text = " ".join(map(str, numbers))
     if hopeless:
         return make(
             "game24", index, seed, text, NO_SOLUTION,
             kind="unsolvable", difficulty="hard", witness=NO_SOLUTION, goal=goal, solutions=0, solvable=False,
+            **facts,
         )  # fmt: skip
     return make(
         "game24", index, seed, text, str(goal),
         kind=stratum_of(found), difficulty=_difficulty(found), witness=found[0].text, goal=goal,
-        solutions=len(found), needs_fraction=all(node.fraction for node in found),
+        solutions=len(found), needs_fraction=all(node.fraction for node in found), **facts,
     )  # fmt: skip
 
 
