@@ -61,7 +61,7 @@ EXTENSIBLE: Final[set[Any]] = {
     object, bool, bytearray, bytes, complex, dict, float, frozenset, int, list, property, set, str, tuple,
     *_EXCEPTIONS,
     abc.ABC,
-    ast.NodeTransformer, ast.NodeVisitor,
+    ast.NodeVisitor,
     collections.ChainMap, collections.Counter, collections.OrderedDict, collections.UserDict,
     collections.UserList, collections.defaultdict, collections.deque,
     *(getattr(collections.abc, name) for name in collections.abc.__all__),

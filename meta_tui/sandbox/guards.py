@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import builtins
+import functools
 import operator
 import types
 import typing
@@ -86,10 +87,18 @@ def is_visible(cls: type) -> bool:
     if cls in HIDDEN:
         return False
     module = _module_of(cls)
+    if issubclass(cls, type):
+        return False
     if cls in VISIBLE or (type(module) is str and module.partition(".")[0] in ROOTS):
         KNOWN.add(cls)
         return True
-    return issubclass(cls, type)
+    return False
+
+
+def _may_look(owner: Any) -> bool:
+    if isinstance(owner, type):
+        return owner in KNOWN or is_visible(owner) or isinstance(owner, StandIn)
+    return is_visible(type(owner))
 
 
 def exact(name: Any) -> str:
@@ -106,7 +115,7 @@ _PECULIAR: Final[frozenset[type]] = HIDDEN | {type, types.MappingProxyType}
 
 def get(owner: Any, name: str) -> Any:
     """`owner.name` for a plain name: the guard that most reads go through."""
-    if type(owner) not in KNOWN and not is_visible(type(owner)):
+    if type(owner) not in KNOWN and not _may_look(owner):
         refuse_attribute(name)
     value = getattr(owner, name)
     if type(value) in _PECULIAR:
@@ -218,10 +227,13 @@ def library_names(cls: type) -> frozenset[str]:
     return found
 
 
+_Cached: Final = type(functools.lru_cache(len))
+
+
 def is_own_function(thing: Any) -> bool:
     """Whether the program defined this function (or wrapped it in a cache)."""
-    if type(thing).__name__ == "_lru_cache_wrapper" and _module_of(type(thing)) == "functools":
-        return True
+    if type(thing) is _Cached:
+        thing = thing.__wrapped__
     return type(thing) is types.FunctionType and _module_name(thing) == PROGRAM
 
 
@@ -277,6 +289,20 @@ def _own_attribute(owner: Any, name: str) -> Any:
 def _annotations(owner: Any, name: str) -> Any:
     value = get(owner, name)
     return dict(value) if isinstance(value, dict) else value
+
+
+def _new(owner: Any, name: str) -> Any:
+    value = get(owner, name)
+    if getattr(value, "__self__", None) in SEALED:
+        refuse_attribute(name)
+    return value
+
+
+def _fields(owner: Any, name: str) -> Any:
+    cls = owner if isinstance(owner, type) else type(owner)
+    if not is_own(cls):
+        refuse_attribute(name)
+    return dict(get(owner, name))
 
 
 def _wrapped(owner: Any, name: str) -> Any:
@@ -356,12 +382,14 @@ _PARTICULAR: Final[dict[str, Callable[[Any, str], Any]]] = {
     "__base__": _family,
     "__bases__": _family,
     "__class__": _class,
+    "__dataclass_fields__": _fields,
     "__delattr__": _changer,
     "__dict__": _dict,
     "__get__": _binder,
     "__getattr__": _own_attribute,
     "__getattribute__": _asker,
     "__mro__": _family,
+    "__new__": _new,
     "__setattr__": _changer,
     "__subclasses__": _children,
     "__traceback__": _traceback,
@@ -400,6 +428,35 @@ def _library_method(owner: Any, name: str) -> Any:
     return get(owner, name)
 
 
+def holds_references(thing: Any) -> bool:
+    """Whether this is an array whose memory holds references: written as bytes, it would forge objects."""
+    kind = getattr(thing, "dtype", None) if _module_of(type(thing)).partition(".")[0] == "numpy" else None
+    return kind is not None and has_references(kind)
+
+
+def has_references(kind: Any) -> bool:
+    """Whether elements of this numpy type are references."""
+    return bool(kind.hasobject) or kind.kind == "T"
+
+
+def check_memory(thing: Any) -> Any:
+    """`thing`, unless its memory must not be seen as bytes."""
+    if holds_references(thing):
+        raise RefusedType("the memory of an array of objects is not available in the sandbox")
+    return thing
+
+
+def _memory(owner: Any, name: str) -> Any:
+    return get(check_memory(owner), name)
+
+
+def _packer(owner: Any, name: str) -> Any:
+    raw = get(owner, name)
+    if type(owner).__name__ != "Struct" or is_own(type(owner)):
+        return raw
+    return lambda buffer, *rest: raw(check_memory(buffer), *rest)
+
+
 def _names_of_module(owner: Any) -> dict[str, Any]:
     return vars(owner) if type(owner) is Module else {}
 
@@ -415,7 +472,23 @@ _DOUBTFUL: Final[dict[str, Callable[[Any, str], Any]]] = {
     "mro": _family_method,
     "register": _family_method,
     "obj": _error_object,
-    **dict.fromkeys(("dump", "dumps", "tofile", "ctypes", "cffi", "capsule"), _library_method),
+    "data": _memory,
+    "pack_into": _packer,
+    **dict.fromkeys(
+        (
+            "capsule",
+            "cffi",
+            "ctypes",
+            "dump",
+            "dumps",
+            "readinto",
+            "readinto1",
+            "resize",
+            "set_state",
+            "tofile",
+        ),
+        _library_method,
+    ),
 }
 
 
@@ -423,12 +496,20 @@ _DOUBTFUL: Final[dict[str, Callable[[Any, str], Any]]] = {
 
 
 class StandIn(type):
-    """Class of classes that answer `type(x)` for a kind that programs may not construct."""
+    """Class of classes that answer `type(x)` for a kind that programs may not construct.
+
+    Their plain attributes are those of the real class, so that `np.ndarray.sum(a)` works.
+    """
 
     real: type
 
     def __call__(cls, *arguments: Any, **options: Any) -> Any:
         raise RefusedType(f"cannot create '{cls.__name__}' instances")
+
+    def __getattr__(cls, name: str) -> Any:
+        if is_special(name) or cls.real in HIDDEN or issubclass(cls.real, type):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return getattr(cls.real, name)
 
     def __instancecheck__(cls, thing: Any) -> bool:
         return isinstance(thing, cls.real)
@@ -438,6 +519,13 @@ class StandIn(type):
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__name__}'>"
+
+
+class Memory(StandIn):
+    """Class of the stand-in of `memoryview`."""
+
+    def __call__(cls, thing: Any) -> Any:
+        return memoryview(check_memory(thing))
 
 
 class Type(StandIn):
@@ -451,14 +539,28 @@ class Type(StandIn):
     def __subclasscheck__(cls, other: type) -> bool:
         return other is cls or other is Abstract
 
+    def __getitem__(cls, parameter: Any) -> Any:
+        return typing.Type[parameter]
 
-def _stand_in(meta: type, real: type, name: str) -> Any:
-    return meta(name, (), {"real": real, "__module__": "builtins"})
+
+def _stand_in(meta: type, real: type, name: str, module: str = "builtins") -> Any:
+    return meta(name, (), {"real": real, "__module__": module})
+
+
+def seal(real: type, meta: type[StandIn]) -> Any:
+    """Put a stand-in in the place of a library class; its class `meta` decides what calling it does."""
+    if real not in _STAND_INS:
+        _STAND_INS[real] = _stand_in(meta, real, real.__name__, _module_of(real))
+        SEALED.add(real)
+    return _STAND_INS[real]
 
 
 TYPE: Final = _stand_in(Type, type, "type")
 Abstract: Final = _stand_in(StandIn, abc.ABCMeta, "ABCMeta")
-_STAND_INS: Final[dict[type, Any]] = {
+MEMORY: Final = _stand_in(Memory, memoryview, "memoryview")
+SEALED: set[type] = set()
+"""Library classes whose `__new__` is not for programs."""
+_STAND_INS: dict[type, Any] = {memoryview: MEMORY} | {
     real: _stand_in(StandIn, real, real.__name__)
     for real in (
         types.FunctionType,
@@ -482,7 +584,11 @@ def class_of(thing: Any) -> Any:
     kind = type(thing)
     if kind is Module:
         kind = types.ModuleType
-    return TYPE if issubclass(kind, type) else stand_in(kind)
+    if issubclass(kind, type):
+        return TYPE
+    if kind not in _STAND_INS and kind not in KNOWN and not is_visible(kind):
+        _STAND_INS[kind] = _stand_in(StandIn, kind, kind.__name__)
+    return stand_in(kind)
 
 
 # Writing
@@ -514,6 +620,7 @@ def _is_owned_by_class_or_new(cls: type, name: str) -> bool:
 
 WRITABLE: Final[dict[str, frozenset[str] | None]] = {
     "decimal.Context": None,
+    "mpmath.ctx_mp.MPContext": frozenset({"dps", "pretty", "prec"}),
     "types.SimpleNamespace": None,
     "numpy.ndarray": frozenset({"shape", "flat", "real", "imag"}),
 }
@@ -539,10 +646,17 @@ def alter(owner: Any, name: str) -> Any:
         return store(owner, name)
     if name not in STORED:
         refuse_attribute(name)
-    own = is_own(owner) if isinstance(owner, type) else is_own(type(owner)) or is_own_function(owner)
-    if not (own or (isinstance(owner, BaseException) and name == "__cause__")):
+    if not _is_alterable(owner, name):
         refuse_attribute(name)
     return owner
+
+
+def _is_alterable(owner: Any, name: str) -> bool:
+    if isinstance(owner, type):
+        return is_own(owner)
+    if isinstance(owner, BaseException) and name == "__cause__":
+        return True
+    return name not in METHODS and (is_own(type(owner)) or is_own_function(owner))
 
 
 def set_attribute(owner: Any, name: Any, value: Any) -> None:
@@ -586,9 +700,14 @@ Namespace.__module__, Namespace.__name__, Namespace.__qualname__ = (
 def checked_name(name: Any) -> str:
     """A name that may become an attribute of an object of the program."""
     plain = exact(name)
-    if is_special(plain):
+    if is_hidden(plain):
         refuse_attribute(plain)
     return plain
+
+
+def is_hidden(name: Any) -> bool:
+    """Whether a key of a namespace is Python's or the guards', so that programs never see it."""
+    return type(name) is not str or name[:1] in ("@", ".") or is_special(name)
 
 
 class Names(dict[str, Any]):
@@ -597,7 +716,7 @@ class Names(dict[str, Any]):
     __slots__ = ("_target",)
 
     def __init__(self, target: dict[str, Any]) -> None:
-        super().__init__(target)
+        super().__init__({name: value for name, value in target.items() if not is_hidden(name)})
         self._target = target
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -634,8 +753,8 @@ class Names(dict[str, Any]):
 
     def clear(self) -> None:
         """As dict.clear."""
-        super().clear()
-        self._target.clear()
+        for name in list(self):
+            self.pop(name)
 
     def __ior__(self, other: Any) -> Any:
         self.update(other)

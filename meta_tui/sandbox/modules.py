@@ -22,7 +22,7 @@ OFFERED: Final[dict[str, str]] = {
     "__future__": "annotations division print_function absolute_import unicode_literals generator_stop",
     "abc": "ABC abstractclassmethod abstractmethod abstractproperty abstractstaticmethod",
     "array": "array typecodes",
-    "ast": "*",
+    "ast": "*",  # without the helpers that read attributes by name: see LEFT_OUT
     "base64": "a85decode a85encode b16decode b16encode b32decode b32encode b32hexdecode b32hexencode b64decode "
     "b64encode b85decode b85encode decodebytes encodebytes standard_b64decode standard_b64encode "
     "urlsafe_b64decode urlsafe_b64encode",
@@ -103,6 +103,9 @@ OFFERED: Final[dict[str, str]] = {
     "zoneinfo": "ZoneInfo ZoneInfoNotFoundError available_timezones",
 }
 """Module -> its public names; a star means all of a module that has nothing else."""
+
+LEFT_OUT: Final = frozenset({"ast.iter_fields", "ast.main", "ast.NodeTransformer", "ast.AST"})
+"""Exceptions from a star."""
 
 QUIET: Final = frozenset({"_strptime", "_datetime", "_pydatetime", "time", "math"})
 """What C functions import behind a program's back."""
@@ -193,9 +196,13 @@ class Library:
 
 def chosen(module: types.ModuleType, names: str) -> dict[str, Any]:
     """Public names of a real module, none of them a module."""
-    listed = [name for name in dir(module) if not name.startswith("_")] if names == "*" else names.split()
+    listed = _public(module) if names == "*" else names.split()
     found = {name: getattr(module, name) for name in listed if hasattr(module, name)}
     return {name: value for name, value in found.items() if not isinstance(value, types.ModuleType)}
+
+
+def _public(module: types.ModuleType) -> list[str]:
+    return [n for n in dir(module) if not n.startswith("_") and f"{module.__name__}.{n}" not in LEFT_OUT]
 
 
 def presented(names: dict[str, Any]) -> dict[str, Any]:

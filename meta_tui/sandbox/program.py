@@ -10,20 +10,18 @@ import gc
 import io
 import json
 import linecache
-import random
 import sys
 import traceback
 from collections.abc import Callable
 from typing import Any, Final
 
-from meta_tui.sandbox import policy, science
+from meta_tui.sandbox import policy, repairs, science
 from meta_tui.sandbox.guards import Refused
 from meta_tui.sandbox.modules import Library
 from meta_tui.sandbox.output import Buffer, Stream
 from meta_tui.sandbox.vocabulary import Interpreter, made_modules, traceback_lines
 
 FILENAME: Final = "program.py"
-SEED: Final = 0
 DEPTH: Final = 1000
 COMPILE_DEPTH: Final = 10_000
 ERROR_CHARS: Final = 16 * 1024
@@ -62,7 +60,6 @@ class Run:
         sys.stdout = sys.stderr = Stream(self.buffer)  # type: ignore[assignment]
         sys.stdin = io.StringIO(self.request.get("stdin", ""))
         sys.argv = [FILENAME]
-        random.seed(SEED)
         lines = self.code.splitlines(keepends=True)
         linecache.cache[FILENAME] = (len(self.code), None, lines, FILENAME)
 
@@ -93,9 +90,11 @@ class Run:
     def _prepared(self) -> tuple[dict[str, Any], Any]:
         sys.setrecursionlimit(COMPILE_DEPTH)
         if not self.guarded:
+            repairs.fix_seeds()
             space = {"__name__": "__main__", "__builtins__": __builtins__}
             return space | self._inputs(), compile(self.code, FILENAME, "exec", dont_inherit=True)
         code = policy.translate(self.code, FILENAME)
+        repairs.repair()
         library = Library({**made_modules(FILENAME), **science.MAKERS}, science.sympy_part)
         interpreter = Interpreter(FILENAME, library)
         self.filenames = interpreter.filenames

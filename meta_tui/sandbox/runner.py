@@ -32,6 +32,8 @@ from meta_tui.sandbox import wire
 
 START_SECONDS: Final = 60.0
 """A worker that is not ready by then will not be."""
+REAP_SECONDS: Final = 60.0
+"""A killed process is gone long before; the system may be slow to free much memory."""
 STATUSES: Final[frozenset[str]] = frozenset(get_args(CodeStatus))
 BOUNDARY: Final = ("landlock", "seccomp")
 """The layers without which `strict` and the profile `os_only` refuse to run."""
@@ -137,6 +139,7 @@ class Pool:
     warm: dict[Kind, list[asyncio.Task[Worker]]] = field(default_factory=dict)
     busy: set[Worker] = field(default_factory=set)
     ends: set[asyncio.Task[None]] = field(default_factory=set)
+    closed: bool = False
 
 
 class Sandbox:
@@ -195,6 +198,7 @@ class Sandbox:
         if pool.loop is not asyncio.get_running_loop():
             _abandon(pool)
             return
+        pool.closed = True
         for task in [task for tasks in pool.warm.values() for task in tasks]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, CallFailed):
@@ -222,6 +226,8 @@ class Sandbox:
         return self._pool
 
     async def _ready(self, pool: Pool, kind: Kind) -> Worker:
+        if pool.closed:
+            raise CallFailed("cancelled", "the sandbox was closed before the program ran")
         self._refill(pool, kind)
         tasks = pool.warm[kind]
         task = next((task for task in tasks if task.done()), tasks[0])
@@ -234,7 +240,7 @@ class Sandbox:
 
     def _refill(self, pool: Pool, kind: Kind) -> None:
         tasks = pool.warm.setdefault(kind, [])
-        while len(tasks) < (self.size if kind == "plain" else 1):
+        while not pool.closed and len(tasks) < (self.size if kind == "plain" else 1):
             tasks.append(pool.loop.create_task(self._start(pool, kind)))
 
     async def _start(self, pool: Pool, kind: Kind) -> Worker:
@@ -284,11 +290,14 @@ class Sandbox:
         return result_of(body, limits)
 
     async def _broken(self, worker: Worker, limits: Limits) -> CodeResult:
-        code = await _exit_code(worker.process)
-        if code is not None and -code in (signal.SIGXCPU, signal.SIGKILL):
+        code = await _exit_code(worker.process, patience=0.1)
+        if code is None:
+            return CodeResult("crash", error="the process of the program closed its channel or sent too much")
+        if code == -signal.SIGXCPU:
             return CodeResult("timeout", error=f"stopped after {_seconds(limits)} of processor time")
-        name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        return CodeResult("crash", error=f"the process of the program ended abruptly ({name})")
+        if code == -signal.SIGKILL:
+            return CodeResult("memory", error="the system ended the program, probably because memory ran out")
+        return CodeResult("crash", error=f"the process of the program ended abruptly ({_ending(code)})")
 
     def _how(self, worker: Worker, program: Program, ms: int) -> How:
         held = [layer.name for layer in worker.layers if layer.held]
@@ -379,16 +388,26 @@ def _value(value: Any) -> Any:
     return value
 
 
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
 async def _reaped(pool: Pool, worker: Worker) -> None:
-    await _exit_code(worker.process)
+    await _exit_code(worker.process, patience=REAP_SECONDS)
     pool.busy.discard(worker)
 
 
-async def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
+async def _exit_code(process: subprocess.Popen[bytes], patience: float) -> int | None:
     delay = 0.0005
-    while process.poll() is None and delay < 10:
+    until = time.monotonic() + patience
+    while process.poll() is None and time.monotonic() < until:
         await asyncio.sleep(delay)
-        delay *= 1.5
+        delay = min(delay * 1.5, 0.05)
     return process.returncode
 
 

@@ -37,7 +37,7 @@ NUMPY: Final = """
     format_float_positional format_float_scientific frexp frombuffer fromfunction fromiter frompyfunc fromstring
     full full_like gcd generic geomspace get_printoptions geterr gradient greater greater_equal half hamming hanning
     heaviside histogram histogram2d histogram_bin_edges histogramdd hsplit hstack hypot i0 identity iinfo imag
-    in1d index_exp indices inexact inf infty info inner insert int16 int32 int64 int8 int_ intc integer interp
+    in1d index_exp indices inexact inf infty inner insert int16 int32 int64 int8 int_ intc integer interp
     intersect1d intp invert is_busday isclose iscomplex iscomplexobj isdtype isfinite isfortran isin isinf isnan
     isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_ kaiser kron lcm ldexp left_shift less
     less_equal lexsort linspace little_endian log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not
@@ -68,7 +68,7 @@ NUMPY_PARTS: Final = {
     "numpy.random": "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric get_state gumbel "
     "hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial "
     "noncentral_chisquare noncentral_f normal pareto permutation poisson power rand randint randn random "
-    "random_integers random_sample ranf rayleigh sample seed set_state shuffle standard_cauchy standard_exponential "
+    "random_integers random_sample ranf rayleigh sample seed shuffle standard_cauchy standard_exponential "
     "standard_gamma standard_normal standard_t triangular uniform vonmises wald weibull zipf Generator RandomState "
     "SeedSequence MT19937 Philox PCG64 PCG64DXSM SFC64",
 }
@@ -84,6 +84,12 @@ SYMPY_PARTS: Final = (
     "abc algebras assumptions calculus combinatorics concrete core discrete functions geometry integrals logic "
     "matrices ntheory physics.units polys series sets simplify solvers stats tensor.array vector".split()
 )
+SYMPY_CLOSED: Final = (
+    "core.backend core.cache core.compatibility core.facts core.core logic.utilities logic.algorithms "
+    "polys.polyconfig polys.polyutils polys.compatibility polys.monomials stats.sampling assumptions.ask_generated "
+    "combinatorics.testutil".split()
+)
+"""Parts of those that read files, or change sympy itself."""
 SYMPY_PARSER: Final = (
     "T auto_number auto_symbol convert_equals_signs convert_xor factorial_notation function_exponentiation "
     "implicit_application implicit_multiplication implicit_multiplication_application lambda_notation parse_expr "
@@ -99,10 +105,31 @@ def _part(name: str, names: str) -> Maker:
 
 def _numpy(library: Library) -> dict[str, Any]:
     numpy = importlib.import_module("numpy")
-    names = chosen(numpy, NUMPY)
+    names = chosen(numpy, NUMPY) | {"frombuffer": _from_buffer, "ndarray": guards.seal(numpy.ndarray, Array)}
     for part in NUMPY_PARTS:
         names[part.partition(".")[2]] = library.load(part)
     return names | {"__version__": numpy.__version__}
+
+
+class Array(guards.StandIn):
+    """Class of the stand-in of numpy.ndarray: arrays over given memory hold no references."""
+
+    def __call__(cls, shape: Any, dtype: Any = float, buffer: Any = None, *rest: Any, **options: Any) -> Any:
+        return cls.real(shape, _plain_type(dtype, buffer), buffer, *rest, **options)
+
+
+def _from_buffer(buffer: Any, dtype: Any = float, *rest: Any, **options: Any) -> Any:
+    """numpy.frombuffer, but not over an array of objects."""
+    numpy = importlib.import_module("numpy")
+    return numpy.frombuffer(buffer, _plain_type(dtype, buffer), *rest, **options)
+
+
+def _plain_type(dtype: Any, buffer: Any) -> Any:
+    kind = importlib.import_module("numpy").dtype(dtype)
+    guards.check_memory(buffer)
+    if buffer is not None and guards.has_references(kind):
+        raise guards.RefusedType("memory cannot be seen as references in the sandbox")
+    return kind
 
 
 def _numpy_random(library: Library) -> dict[str, Any]:
@@ -115,11 +142,17 @@ def _numpy_random(library: Library) -> dict[str, Any]:
     return chosen(random, NUMPY_PARTS["numpy.random"]) | {"default_rng": default_rng}
 
 
-def _mpmath(_: Library) -> dict[str, Any]:
+def _mpmath(library: Library) -> dict[str, Any]:
     mpmath = importlib.import_module("mpmath")
+    _guard_mpmath(library)
     left_out = {"cplot", "doctests", "monitor", "plot", "runtests", "splot", "timing"}
     names = chosen(mpmath, "*")
     return {name: value for name, value in names.items() if name not in left_out}
+
+
+def _guard_mpmath(library: Library) -> None:
+    identification: Any = importlib.import_module("mpmath.identification")
+    identification.eval = Evaluation(library).eval
 
 
 def _chess(_: Library) -> dict[str, Any]:
@@ -138,10 +171,14 @@ def _chess(_: Library) -> dict[str, Any]:
 
 def sympy_part(name: str) -> Maker | None:
     """How a submodule of sympy is made, None if it is not offered."""
-    tail = name.removeprefix("sympy.")
-    if tail == name or not any(tail == part or tail.startswith(f"{part}.") for part in SYMPY_PARTS):
-        return None
-    return _sympy_part(name)
+    return _sympy_part(name) if _is_offered(name) else None
+
+
+def _is_offered(name: str) -> bool:
+    def below(parts: Iterable[str]) -> bool:
+        return any(name == f"sympy.{part}" or name.startswith(f"sympy.{part}.") for part in parts)
+
+    return below(SYMPY_PARTS) and not below(SYMPY_CLOSED)
 
 
 def _sympy(library: Library) -> dict[str, Any]:
@@ -192,10 +229,10 @@ def _sympy_part(name: str) -> Maker:
 
 
 def _is_of_sympy(value: Any) -> bool:
-    if isinstance(value, types.ModuleType):
-        return False
-    module = getattr(value, "__module__", None) or type(value).__module__
-    return isinstance(module, str) and module.partition(".")[0] in ("sympy", "mpmath")
+    if isinstance(value, type | types.FunctionType):
+        module = value.__module__
+        return module == "sympy" or (isinstance(module, str) and _is_offered(module))
+    return type(value).__module__.partition(".")[0] == "sympy"
 
 
 def _lambdify(
@@ -232,6 +269,24 @@ def _guard_sympy(library: Library) -> None:
     parser.eval, parser.compile = names.eval, names.compile
     lambdas.exec, lambdas.compile, lambdas.eval = names.exec, names.compile, names.eval
     _guard_undefined_functions(function.UndefinedFunction)
+    _guard_symbols()
+    _guard_mpmath(library)
+
+
+def _guard_symbols() -> None:
+    """Some classes of sympy turn the names of symbols into attributes."""
+    module: Any = importlib.import_module("sympy.core.symbol")
+    for cls in (module.Symbol, module.Dummy, module.Wild):
+        _guard_name(cls, cls.__new__)
+
+
+def _guard_name(cls: Any, make: Any) -> None:
+    def __new__(cls: Any, name: Any = None, *arguments: Any, **assumptions: Any) -> Any:  # noqa: N807
+        if isinstance(name, str):
+            name = guards.checked_name(name)
+        return make(cls, name, *arguments, **assumptions) if name is not None else make(cls, **assumptions)
+
+    cls.__new__ = staticmethod(__new__)
 
 
 def _guard_undefined_functions(meta: Any) -> None:
@@ -258,8 +313,6 @@ class Evaluation:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        sympy = importlib.import_module("sympy")
-        self._refused = {id(getattr(sympy, name)) for name in SYMPY_LEFT_OUT if hasattr(sympy, name)}
         self._allowed = frozenset(NUMPY.split()) | frozenset(NUMPY_PARTS["numpy.linalg"].split())
 
     def compile(self, source: Any, filename: str, mode: str, *_: Any, **__: Any) -> types.CodeType:
@@ -294,7 +347,7 @@ class Evaluation:
     def _is_harmless(self, name: Any, value: Any) -> bool:
         if type(name) is not str or name[:1] == "@" or policy.is_special(name):
             return False
-        if isinstance(value, types.ModuleType) or id(value) in self._refused:
+        if isinstance(value, types.ModuleType) or name in SYMPY_LEFT_OUT:
             return False
         module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
         root = module.partition(".")[0] if isinstance(module, str) else ""

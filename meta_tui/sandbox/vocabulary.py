@@ -14,6 +14,7 @@ import functools
 import gc
 import operator
 import re
+import struct
 import sys
 import traceback
 import types
@@ -28,7 +29,7 @@ from meta_tui.sandbox.output import Bytes, Stream
 
 PLAIN: Final = (
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float "
-    "format frozenset hash hex id input int isinstance issubclass iter len list map max memoryview min next object "
+    "format frozenset hash hex id input int isinstance issubclass iter len list map max min next object "
     "oct ord pow print property range repr reversed round set slice sorted staticmethod str sum super tuple zip "
     "Ellipsis False None NotImplemented True"
 ).split()
@@ -62,11 +63,17 @@ class DefaultBuiltins(dict[str, Any]):
     """What stands under `__builtins__` in a namespace that eval or exec was given."""
 
 
+class Globals(Names):
+    """What `globals()` hands out."""
+
+    __slots__ = ()
+
+
 class Interpreter:
     """eval, exec, compile and the namespaces of one program."""
 
     def __init__(self, filename: str, library: Library) -> None:
-        guards.KNOWN.update((Stream, Bytes, Code, AttributeGetter, MethodCaller, NoWarnings))
+        guards.KNOWN.update((Globals, Stream, Bytes, Code, AttributeGetter, MethodCaller, NoWarnings))
         self.filenames = {filename, STRING}
         self.builtins = library.builtins = self._table(library)
         self.space: dict[str, Any] = self.new_space()
@@ -106,6 +113,7 @@ class Interpreter:
             "globals": self.globals,
             "hasattr": guards.has_attribute,
             "locals": self.locals,
+            "memoryview": guards.MEMORY,
             "open": refuse_open,
             "quit": leave,
             "setattr": guards.set_attribute,
@@ -148,6 +156,7 @@ class Interpreter:
         if mode not in ("eval", "exec"):
             raise RefusedAction("the sandbox compiles in the modes 'exec' and 'eval' only")
         name = guards.exact(filename) if isinstance(filename, str) else STRING
+        name = f"<{name.strip('<>')}>"
         self.filenames.add(name)
         return Code(self.code(source, mode, name), mode)
 
@@ -164,6 +173,8 @@ class Interpreter:
     def _run(self, run: Callable[..., Any], code: CodeType, given: Any, local: Any) -> Any:
         if given is None and local is None:
             return self._run_here(run, code)
+        if type(given) is Globals:
+            return self._run_with(run, code, given._target, None if type(local) is Globals else local)
         if given is None:
             return self._run_with(run, code, self.caller().f_globals, local)
         if not isinstance(given, dict):
@@ -177,23 +188,28 @@ class Interpreter:
     def _run_here(self, run: Callable[..., Any], code: CodeType) -> Any:
         frame = self.caller()
         if frame.f_locals is frame.f_globals:
-            return run(code, frame.f_globals)
+            return self._run_with(run, code, frame.f_globals, None)
         names = visible(frame.f_locals)
         try:
-            return run(code, frame.f_globals, names)
+            return run(code, self._sealed(frame.f_globals), names)
         finally:
             if not frame.f_code.co_flags & 1:
                 frame.f_locals.update(names)
 
     def _run_with(self, run: Callable[..., Any], code: CodeType, space: dict[str, Any], local: Any) -> Any:
         if local is None:
-            return run(code, space)
+            return run(code, self._sealed(space))
         names = visible(local)
         try:
-            return run(code, space, names)
+            return run(code, self._sealed(space), names)
         finally:
             for name, value in names.items():
                 local[name] = value
+
+    def _sealed(self, space: dict[str, Any]) -> dict[str, Any]:
+        if id(space.get("__builtins__")) not in self._tables:
+            raise RefusedAction("this namespace cannot be run in")
+        return space
 
     def _copy_in(self, given: dict[Any, Any]) -> dict[str, Any]:
         known, space = self._copies.get(id(given), (None, {}))
@@ -235,12 +251,10 @@ class Interpreter:
 
     # Namespaces
 
-    def globals(self) -> Names:
+    def globals(self) -> Globals:
         """The builtin `globals`: a copy whose changes are written through."""
-        space = self.caller().f_globals
-        view = Names(space)
-        for name in [name for name in view if name.startswith("@") or name == "__builtins__"]:
-            dict.__delitem__(view, name)
+        view = Globals(self.caller().f_globals)
+        dict.update(view, __name__=guards.PROGRAM, __doc__=None)
         return view
 
     def locals(self) -> dict[str, Any]:
@@ -270,14 +284,7 @@ class Interpreter:
 
 def visible(names: Mapping[Any, Any]) -> dict[str, Any]:
     """The names of a namespace that a program may hold: plain text, nothing of Python or the guards."""
-    found = dict(names)
-    return {
-        name: value
-        for name, value in found.items()
-        if type(name) is str
-        and name[:1] not in ("@", ".")
-        and not (policy.is_special(name) and name not in SAFE)
-    }
+    return {name: value for name, value in dict(names).items() if not guards.is_hidden(name) or name in SAFE}
 
 
 SAFE: Final = policy.METHODS - policy.ASKED_FOR_NAMES | {"__slots__", "__doc__", "__all__", "__version__"}
@@ -300,7 +307,7 @@ def made_modules(filename: str) -> dict[str, Callable[[Library], dict[str, Any]]
     """Module -> the names that are made here, for this program."""
     return {
         "abc": lambda _: {"ABCMeta": guards.Abstract},
-        "ast": lambda _: {"parse": parse, "compile": None},
+        "ast": lambda _: {"parse": parse},
         "collections": lambda _: {"namedtuple": namedtuple},
         "dataclasses": lambda _: {"dataclass": dataclass},
         "functools": lambda _: {
@@ -310,12 +317,19 @@ def made_modules(filename: str) -> dict[str, Callable[[Library], dict[str, Any]]
         },
         "gc": lambda _: {name: getattr(gc, name) for name in ("collect", "disable", "enable", "isenabled")},
         "operator": lambda _: {"attrgetter": AttributeGetter, "methodcaller": MethodCaller},
+        "struct": lambda _: {"pack_into": pack_into},
         "sys": lambda _: system_names(filename),
         "traceback": lambda _: traceback_names(filename),
         "types": lambda _: types_names(),
+        "typing": lambda _: {"get_args": get_args, "get_origin": get_origin},
         "warnings": lambda _: warnings_names(filename),
         "timeit": lambda _: timeit_names(),
     }
+
+
+def pack_into(format: Any, buffer: Any, offset: int, *values: Any) -> None:
+    """struct.pack_into, but not into an array of objects."""
+    struct.pack_into(format, guards.check_memory(buffer), offset, *values)
 
 
 def parse(source: Any, filename: str = "<unknown>", mode: str = "exec", **_: Any) -> ast.AST:
@@ -341,6 +355,16 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
         if type(name) is not str or not name.isidentifier() or policy.is_special(name):
             raise guards.RefusedType("a field needs an ordinary name")
     return guards.enrol(dataclasses.dataclass(**options)(cls))
+
+
+def get_origin(thing: Any) -> Any:
+    """typing.get_origin, which may come to `type`."""
+    return guards.stand_in(typing.get_origin(thing))
+
+
+def get_args(thing: Any) -> tuple[Any, ...]:
+    """typing.get_args, which may come to `type`."""
+    return tuple(guards.stand_in(part) for part in typing.get_args(thing))
 
 
 _COPIED: Final = ("__module__", "__name__", "__qualname__", "__doc__")

@@ -14,7 +14,7 @@ import traceback
 import types
 from typing import Any, Final, NoReturn
 
-from meta_tui.sandbox import lockdown, policy, program, wire
+from meta_tui.sandbox import wire
 
 CHANNEL: Final = 3
 """Where the socket stands while the program runs; 0 to 2 lead nowhere."""
@@ -26,6 +26,8 @@ def main(kind: str, without: list[str]) -> NoReturn:
     """Serve one program on standard input's socket."""
     channel = _move_channel()
     try:
+        from meta_tui.sandbox import lockdown, policy, program  # noqa: F401 - nothing is read from disk later
+
         _preload(kind)
         used = lockdown.address_space()
         layers = lockdown.lock(without)
@@ -44,6 +46,8 @@ def _serve(channel: int, request: dict[str, Any], used: int) -> NoReturn:
     def finish(answer: dict[str, Any]) -> NoReturn:
         wire.write(channel, answer)
         os._exit(0)
+
+    from meta_tui.sandbox import lockdown, program
 
     lockdown.limit(request["seconds"], request["memory"], used)
     try:

@@ -1,0 +1,86 @@
+"""Changes to the worker's copy of the standard library: where a library would act for a program.
+
+Some library code turns texts of a program into attributes, reads files by name, or draws seeds from
+the system. It is repaired at its source, because a program can reach it in more ways than one. The
+process runs one program and ends, so nothing has to be put back.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import linecache
+import random
+from typing import Any, Final
+
+from meta_tui.sandbox import guards
+
+SEED: Final = 0
+
+
+def repair() -> None:
+    """Make all changes; call it once, before a program runs."""
+    _repair_enum()
+    _repair_copy()
+    fix_seeds()
+    close_files()
+
+
+def close_files() -> None:
+    """No traceback and no warning reads a source file."""
+    linecache.updatecache = lambda *_: []
+
+
+def fix_seeds() -> None:
+    """A random generator without a seed gets a fixed one."""
+    original = random.Random.seed
+
+    def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
+        original(self, SEED if a is None else a, version)
+
+    random.Random.seed = seed  # type: ignore[method-assign]
+    random.seed = random._inst.seed  # type: ignore[attr-defined]
+    random.seed()
+
+
+def _repair_enum() -> None:
+    """`Enum("X", names)` makes attributes of its names, and a class with any base."""
+    original: Any = enum.EnumType._create_  # type: ignore[attr-defined]
+
+    def create(cls: Any, class_name: Any, names: Any, **options: Any) -> Any:
+        if options.get("type") is not None:
+            guards.check_base(options["type"])
+        options["module"] = guards.PROGRAM
+        return original(cls, guards.exact(class_name), _members(names), **options)
+
+    enum.EnumType._create_ = create  # type: ignore[attr-defined]
+
+
+def _members(names: Any) -> Any:
+    if isinstance(names, str):
+        names = str.__str__(names).replace(",", " ").split()
+    items = list(dict(names).items()) if isinstance(names, dict) else list(names)
+    return [_member(item) for item in items]
+
+
+def _member(item: Any) -> Any:
+    if isinstance(item, str):
+        return guards.checked_name(item)
+    name, value = item
+    return guards.checked_name(name), value
+
+
+def _repair_copy() -> None:
+    """Copying writes the state that an object reports; special names have no place in it."""
+    original: Any = copy._reconstruct  # type: ignore[attr-defined]
+
+    def reconstruct(
+        x: Any, memo: Any, func: Any, args: Any, state: Any = None, *rest: Any, **options: Any
+    ) -> Any:
+        for part in state if isinstance(state, tuple) and len(state) == 2 else (state,):
+            for name in part if isinstance(part, dict) else ():
+                if name != "__notes__" and guards.is_hidden(name):
+                    guards.refuse_attribute(name)
+        return original(x, memo, func, args, state, *rest, **options)
+
+    copy._reconstruct = reconstruct  # type: ignore[attr-defined]
