@@ -24,6 +24,17 @@ METHODS: dict[str, tuple[str, str]] = {
     "expert_static": ("meta_tui.methods.baselines", "ExpertStatic"),
     "expert_dynamic": ("meta_tui.methods.baselines", "ExpertDynamic"),
     "multipersona": ("meta_tui.methods.baselines", "MultiPersona"),
+    "mc2": ("meta_tui.methods.mc2.method", "MC2"),
+    "cot": ("meta_tui.methods.cot", "CoT"),
+    "cot_sc": ("meta_tui.methods.cot_sc", "CoTSC"),
+    "tot": ("meta_tui.methods.tot", "ToT"),
+    "mrp": ("meta_tui.methods.mrp", "MRP"),
+    "meta_reasoner": ("meta_tui.methods.meta_reasoner", "MetaReasoner"),
+    "ttpi": ("meta_tui.methods.ttpi", "TTPI"),
+    "bot": ("meta_tui.methods.bot", "BoT"),
+    "meta_reasoning": ("meta_tui.methods.meta_reasoning", "MetaReasoning"),
+    "direct_control": ("meta_tui.methods.direct_control", "DirectControl"),
+    "rlm": ("meta_tui.methods.rlm", "RLM"),
 }
 """Method id -> (module, class)."""
 
