@@ -603,9 +603,11 @@ async def _solve(method: Method, run: Run) -> RunResult:
             raise
         return result
     status: Status = "no_answer" if solution.answer is None else "answered"
+    if solution.answer is not None:
+        run._emit(Answered(solution.answer))
     if core.grade is not None and core.journal.live:
         await _grade(core, core.grade, solution.answer)
-    return _end(run, solution.status or status, solution.reason, solution.answer, solution.messages)
+    return _finish(run, solution.status or status, solution.reason, solution.answer, solution.messages)
 
 
 async def _grade(core: _Core, grade: Regrade, answer: str | None) -> None:
@@ -615,12 +617,17 @@ async def _grade(core: _Core, grade: Regrade, answer: str | None) -> None:
             core.journal.outcome(scored)
 
 
-def _end(
+def _end(run: Run, status: Status, reason: str, answer: str | None) -> RunResult:
+    """The end of a run that did not come to its own: the best answer so far is its answer."""
+    if answer is not None:
+        run._emit(Answered(answer))
+    return _finish(run, status, reason, answer)
+
+
+def _finish(
     run: Run, status: Status, reason: str, answer: str | None, messages: tuple[Message, ...] = ()
 ) -> RunResult:
     core = run._core
-    if answer is not None:
-        run._emit(Answered(answer))
     run._emit(RunFinished(status, reason))
     return RunResult(status, reason, answer, core.calls, core.tokens, core.started, messages)
 

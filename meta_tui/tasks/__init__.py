@@ -120,8 +120,9 @@ FAMILIES: dict[str, str] = {
     "grids": "meta_tui.tasks.grids",
     "opt": "meta_tui.tasks.opt",
     "symreg": "meta_tui.tasks.symreg",
+    "math": "meta_tui.tasks.math",
 }
-"""Task id -> module."""
+"""Task id -> module. `math` has no generator: it grades users' own copies of a data set."""
 
 
 def family(task: str) -> Family:
@@ -151,13 +152,28 @@ async def grade(sample: Sample, reply: str, grader: str = "strict", execute: Exe
     """
     found = family(sample.task)
     if grader in found.graders:
-        return found.graders[grader](sample, reply)
+        judge = found.graders[grader]
+        return await _guarded(sample, _now(judge, sample, reply))
     if grader not in found.code_graders:
         known = ", ".join([*found.graders, *found.code_graders])
         raise UsageError(f"task {sample.task} has no grader {grader!r}; it has {known}")
     if execute is None:
         raise UsageError(f"answers of {sample.task} are code; grading them needs the sandbox")
-    return await found.code_graders[grader](sample, reply, execute)
+    return await _guarded(sample, found.code_graders[grader](sample, reply, execute))
+
+
+async def _now(judge: Grader, sample: Sample, reply: str) -> Grade:
+    return judge(sample, reply)
+
+
+async def _guarded(sample: Sample, work: Awaitable[Grade]) -> Grade:
+    """A grade, whatever a grader makes of a damaged sample: one bad row must not end a report."""
+    try:
+        return await work
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary of grading
+        return Grade("error", f"{sample.id} cannot be graded: {type(error).__name__}: {error}")
 
 
 def decode(line: bytes | str) -> Sample:
