@@ -55,7 +55,7 @@ def _integer(sample: Sample, answer: str) -> Grade:
     value = _value(sample, answer)
     if isinstance(value, Grade):
         return value
-    if value == Fraction(sample.target):
+    if value == _target(sample):
         return correct(show(value))
     return _feedback(incorrect(show(value), f"{show(value)} is not {sample.target}"), sample)
 
@@ -64,13 +64,22 @@ def _decimal(sample: Sample, answer: str) -> Grade:
     value = _value(sample, answer)
     if isinstance(value, Grade):
         return value
-    target = Fraction(sample.target)
+    target = _target(sample)
     off = abs(value - target) / abs(target) if target else abs(value)
     facts = {"relative_error": float(off), "within_0.001": off <= CLOSE}
     if off <= TOLERANCE:
         return correct(show(value), "", **facts)
     wrong = incorrect(show(value), f"{show(value)} is off by {float(off):.1%}", **facts)
     return _feedback(wrong, sample)
+
+
+def _target(sample: Sample) -> Fraction:
+    try:
+        return Fraction(sample.target.strip().replace(",", ""))
+    except (ValueError, ZeroDivisionError) as error:
+        raise UsageError(
+            f"target {sample.target!r} of {sample.id} is no number; correct the task file"
+        ) from error
 
 
 def _yes_or_no(sample: Sample, answer: str) -> Grade:
