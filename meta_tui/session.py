@@ -20,12 +20,15 @@ import msgspec
 from meta_tui import methods, sources, store
 from meta_tui.chat import CodeResult, Message, Params, Program, Request
 from meta_tui.config import Settings
-from meta_tui.errors import UsageError
-from meta_tui.events import How, Origin, Parent, Replied, Requested, RunStarted
+from meta_tui.errors import CallFailed, UsageError
+from meta_tui.events import How, Origin, Parent, Replied, Requested, RunStarted, StreamItem
 from meta_tui.journal import Emit
+from meta_tui.methods.carried import Carried, as_setting
 from meta_tui.models.base import Answer, Call, Model, Tell
+from meta_tui.protocol import MARKER, QUOTES
 from meta_tui.run import Doors, Method, RunResult, Stop
 from meta_tui.runlog import Recording, read
+from meta_tui.tasks import Execute, GraderName, Sample, family, grade
 
 COPY_PASTE = "copy-paste"
 SCRIPT = "script:"
@@ -33,12 +36,14 @@ SCRIPT = "script:"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run that can begin: the method, its first event, its history and its log."""
+    """A run that can begin: the method, its first event, its history and its log. `samples` are
+    those of its stream, whose targets the log does not hold."""
 
     method: Method
     started: RunStarted
     log: Path
     history: tuple[Message, ...] = ()
+    samples: tuple[Sample, ...] = ()
 
     @property
     def run(self) -> str:
@@ -57,8 +62,10 @@ def plan(
     continues: Recording | None = None,
     params: Params | None = None,
     note: str = "",
+    stream: Sequence[Sample] = (),
+    knowledge: Carried | None = None,
 ) -> Plan:
-    """The run of a question under these settings.
+    """The run of a question, or of a stream of samples, under these settings.
 
     Args:
         method_settings: settings of the method that win over preset and instruction.
@@ -66,10 +73,14 @@ def plan(
         continues: a run whose history this one goes on from.
         params: request parameters that win over settings and preset.
         note: words for people that stand in the log's first line.
+        stream: samples in order; the question may then be left empty.
+        knowledge: what an earlier run of the method left behind.
 
     Raises:
-        UsageError: no question, no model, an unknown method, preset, setting or instruction.
+        UsageError: no question, no model, an unknown method, preset, setting or instruction; a
+            stream for a method that takes one question.
     """
+    question = question if question.strip() or not stream else stream_title(stream)
     if not question.strip():
         raise UsageError("there is no question; give it as an argument, with --file, or on standard input")
     if settings.preset not in methods.PRESETS:
@@ -78,7 +89,11 @@ def plan(
     chosen = preset.settings_of(settings.method)
     if instruction:
         chosen |= _instruction(settings.method, instruction)
+    if knowledge is not None:
+        chosen |= as_setting(knowledge, settings.method)
     method = methods.build(settings.method, chosen | dict(method_settings or {}))
+    if stream and not getattr(method, "streams", False):
+        raise UsageError(f"{settings.method} takes one question; for a stream give --method mc2, cot or bot")
     history = history_of(continues) if continues else ()
     run = store.new_run_id()
     started = sources.header(
@@ -90,12 +105,89 @@ def plan(
         note=note,
         repeat=repeat,
         sample=sample,
-        task=sample.partition(":")[0],
+        task=sample.partition(":")[0] or _one_task(stream),
         seed=settings.seed,
         history=tuple(message.id for message in history),
         parent=Parent(continues.path.stem) if continues and continues.path else None,
+        stream=tuple(StreamItem(one.id, family(one.task).question(one)) for one in stream),
     )
-    return Plan(method, started, store.home().runs / f"{run}.jsonl", history)
+    return Plan(method, started, store.home().runs / f"{run}.jsonl", history, tuple(stream))
+
+
+def stream_title(stream: Sequence[Sample]) -> str:
+    """What stands in the place of the question of a stream."""
+    return f"A stream of {len(stream)} questions, {stream[0].id} to {stream[-1].id}"
+
+
+def _one_task(stream: Sequence[Sample]) -> str:
+    tasks = {sample.task for sample in stream}
+    return tasks.pop() if len(tasks) == 1 else ""
+
+
+def known_samples(started: RunStarted) -> tuple[Sample, ...]:
+    """The samples of a stream that are found again by their names, with the questions that were asked.
+
+    Samples of a file of one's own are not: whoever resumes such a run gives the file again.
+    """
+    from meta_tui.tasks.loaders import samples
+
+    asked = {item.sample: item.question for item in started.stream}
+    most: dict[str, int] = {}
+    for name in asked:
+        task, _, index = name.rpartition(":")
+        if index.isdecimal():
+            most[task] = max(most.get(task, 0), int(index) + 1)
+    found: list[Sample] = []
+    for task, count in most.items():
+        try:
+            found += [one for one in samples(task, count) if one.id in asked]
+        except UsageError:
+            continue
+    return tuple(one for one in found if family(one.task).question(one) == asked[one.id])
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScorer:
+    """Grades the answers of a stream's instances: 1 for a correct one, else 0, and no word more,
+    so that nothing of a target comes into a log.
+
+    Args:
+        samples: by their names.
+        execute: runs programs, for families whose answers are code.
+        grader: which grader of the family.
+    """
+
+    samples: Mapping[str, Sample]
+    execute: Execute | None = None
+    grader: GraderName = "strict"
+
+    async def score(self, sample: str, answer: str) -> tuple[str, float, str]:
+        """(grader, 1 or 0, "").
+
+        Raises:
+            CallFailed: no such sample is known here.
+        """
+        if sample not in self.samples:
+            raise CallFailed(
+                "unsupported",
+                f"the right answer of {sample or 'this question'} is not known here; give the stream's file "
+                "again with --stream, or run without labels (--set label_source=none)",
+            )
+        reply = f"{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}"
+        made = await grade(self.samples[sample], reply, self.grader, self.execute)
+        return self.grader, float(made.verdict == "correct"), ""
+
+
+def with_scorer(doors: Doors, samples: Iterable[Sample]) -> Doors:
+    """The doors, with one that grades answers to these samples."""
+    known = {sample.id: sample for sample in samples}
+    code = doors.code
+
+    async def execute(program: Program) -> CodeResult:
+        assert code is not None
+        return (await code.execute(program))[0]
+
+    return Doors(doors.model, code, doors.embedder, TaskScorer(known, execute if code else None))
 
 
 def history_of(recording: Recording) -> tuple[Message, ...]:
@@ -351,10 +443,11 @@ async def solve(
     Raises:
         RecordError: the log cannot be written.
     """
+    doors = session.doors()
     return await sources.live(
         planned.method,
         planned.started,
-        session.doors(),
+        with_scorer(doors, planned.samples) if planned.samples else doors,
         log=planned.log,
         consumers=consumers,
         stop=stop,
@@ -364,9 +457,16 @@ async def solve(
 
 
 async def resume(
-    path: Path, session: Session, consumers: Iterable[Emit] = (), stop: Stop | None = None
+    path: Path,
+    session: Session,
+    consumers: Iterable[Emit] = (),
+    stop: Stop | None = None,
+    samples: Sequence[Sample] = (),
 ) -> RunResult:
     """Go on with a run that did not end by itself; recorded calls count against the budget.
+
+    Args:
+        samples: those of its stream, where they are not found again by their names.
 
     Raises:
         UsageError: there is nothing to resume.
@@ -377,6 +477,8 @@ async def resume(
     name = model_name(session.settings)
     if doors.model is not None and name != recording.started.model:
         doors = Doors(Renamed(doors.model, name), doors.code, doors.embedder, doors.scorer)
+    if recording.started.stream:
+        doors = with_scorer(doors, samples or known_samples(recording.started))
     return await sources.resume(path, doors, consumers=consumers, stop=stop, fresh=session.fresh)
 
 

@@ -87,6 +87,11 @@ class Home:
         return self.root / "instructions"
 
     @property
+    def knowledge(self) -> Path:
+        """What runs left behind for later ones, one JSON file each."""
+        return self.root / "knowledge"
+
+    @property
     def index(self) -> Path:
         """The index of the run list; may be deleted at any time."""
         return self.root / "index.sqlite"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from meta_tui.journal import Emit
     from meta_tui.run import RunResult, Stop
     from meta_tui.session import Session
+    from meta_tui.tasks import Sample
 
 F = TypeVar("F", bound=Callable[..., Any])
 HAVE_AN_OPTION = ("model", "temperature", "top_p", "max_tokens")
@@ -55,11 +56,21 @@ def model_options(function: F) -> F:
     return function
 
 
+def stream_option(function: F) -> F:
+    """`--stream TASK[:A-B]`."""
+    return click.option(
+        "--stream",
+        metavar="TASK[:A-B]",
+        help="The samples (from A to B) of a task, or of a task file, in order.",
+    )(function)
+
+
 @click.command("solve")
 @click.argument("question", required=False)
 @click.option(
     "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Question from a file."
 )
+@click.option("--sample", default="", metavar="TASK:INDEX", help="A sample of a task, such as game24:17.")
 @click.option("--method", help="Method id; `meta-tui methods` lists them.")
 @click.option("--preset", help="default or published.")
 @click.option("--no-python", is_flag=True, help="No Expert Python.")
@@ -76,11 +87,16 @@ def model_options(function: F) -> F:
 @click.option("--repeat", default="0", show_default=True, help="Another repeat gets replies of its own.")
 @click.option("--note", "remark", default="", help="Words that stand in the log's first line.")
 @click.option("--continue", "continue_", metavar="RUN", help="Ask a follow-up of a run that answered.")
+@stream_option
+@click.option(
+    "--knowledge", metavar="FILE", help="Begin with what an earlier run learned (a file or a name)."
+)
 @model_options
 @json_option
 def solve_command(
     question: str | None,
     file: Path | None,
+    sample: str,
     no_python: bool,
     rounds: int | None,
     instruction: str,
@@ -89,6 +105,8 @@ def solve_command(
     repeat: str,
     remark: str,
     continue_: str | None,
+    stream: str | None,
+    knowledge: str | None,
     fresh: bool,
     plain: bool,
     brief: bool,
@@ -97,22 +115,32 @@ def solve_command(
 ) -> int:
     """Solve a question with a live model. The run is recorded and can be replayed at no cost.
 
-    The question is the argument, a --file, or standard input.
+    The question is the argument, a --file, a --sample of a task (its target stays unknown to the
+    run), or standard input. With --stream the samples of a task
+    are solved in order in one run, and methods that learn carry on what they learned.
     """
     from meta_tui import runlog, session, store
+    from meta_tui.commands.knowledge import find_knowledge
 
     settings = _settings(flags)
     chosen = _method_settings(no_python, rounds, extra)
     continues = runlog.read(store.find(continue_)) if continue_ else None
+    if stream and (question or file or sample or continue_):
+        raise UsageError(
+            "--stream brings its own questions; leave the question, --file, --sample and --continue out"
+        )
     planned = session.plan(
-        _question(question, file),
+        "" if stream else _asked(question, file, sample),
         settings,
+        sample=sample,
         method_settings=chosen,
         instruction=instruction,
         repeat=repeat,
         continues=continues,
         params=_own_params(own),
         note=remark,
+        stream=_stream(stream),
+        knowledge=find_knowledge(knowledge) if knowledge else None,
     )
 
     async def start(live: Session, consumers: list[Emit], stop: Stop) -> RunResult:
@@ -123,9 +151,12 @@ def solve_command(
 
 @click.command("resume")
 @click.argument("run")
+@stream_option
 @model_options
 @json_option
-def resume_command(run: str, fresh: bool, plain: bool, brief: bool, as_json: bool, **flags: Any) -> int:
+def resume_command(
+    run: str, stream: str | None, fresh: bool, plain: bool, brief: bool, as_json: bool, **flags: Any
+) -> int:
     """Go on with a run that was stopped, failed or was killed. Nothing that stands in its log is
     asked again."""
     from meta_tui import runlog, session, sources, store
@@ -135,8 +166,10 @@ def resume_command(run: str, fresh: bool, plain: bool, brief: bool, as_json: boo
     settings = _settings(flags, recording.started.model)
     sources.check_log(path)
 
+    samples = _stream(stream)
+
     async def start(live: Session, consumers: list[Emit], stop: Stop) -> RunResult:
-        return await session.resume(path, live, consumers, stop)
+        return await session.resume(path, live, consumers, stop, samples)
 
     return _run(start, path, settings, fresh, plain, brief, as_json)
 
@@ -184,6 +217,24 @@ def fork_command(
     return _run(start, path, settings, fresh, plain, brief, as_json)
 
 
+def _stream(text: str | None) -> list[Sample]:
+    """The samples that `TASK`, `TASK:A-B` or `FILE:A-B` names, in order."""
+    if not text:
+        return []
+    from meta_tui.tasks.loaders import samples
+
+    task, _, places = text.rpartition(":")
+    first, dash, last = places.partition("-")
+    if not task or not (dash and first.isdecimal() and last.isdecimal()):
+        return samples(text)
+    if int(first) > int(last):
+        raise UsageError(f"--stream {text}: write the smaller number first")
+    found = samples(task, int(last) + 1)[int(first) : int(last) + 1]
+    if len(found) <= int(last) - int(first):
+        raise UsageError(f"--stream {text}: there are only {len(found)} of these samples")
+    return found
+
+
 def _settings(flags: dict[str, Any], model: str = "") -> Settings:
     from meta_tui import config
 
@@ -192,6 +243,18 @@ def _settings(flags: dict[str, Any], model: str = "") -> Settings:
     if model and not resolved.settings.model:
         return config.resolve({**flags, "model": model}).settings
     return resolved.settings
+
+
+def _asked(question: str | None, file: Path | None, sample: str) -> str:
+    """The question of the run: a sample's, as its family words it, or a person's own."""
+    if not sample:
+        return _question(question, file)
+    if question or file:
+        raise UsageError("--sample brings its own question; leave the question and --file out")
+    from meta_tui.tasks import family, loaders
+
+    found = loaders.sample(sample)
+    return family(found.task).question(found)
 
 
 def _question(question: str | None, file: Path | None) -> str:

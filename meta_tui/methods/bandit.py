@@ -33,6 +33,10 @@ class Bandit(Value, frozen=True):
         """An arm, pulled or not."""
         return self.arms.get(name, Arm())
 
+    def lines(self) -> list[str]:
+        """Every arm that was pulled, for people."""
+        return [f"{name}: {arm.pulls} pulls" for name, arm in sorted(self.arms.items())]
+
 
 def bound(arm: Arm, x: Sequence[float], c: float) -> float:
     """theta.x + c sqrt(x' A^-1 x), to nine digits."""

@@ -44,6 +44,10 @@ class Buffer(Value, frozen=True):
 
     templates: tuple[Template, ...] = ()
 
+    def lines(self) -> list[str]:
+        """Every template, for people."""
+        return [f"{one.category}: {one.description}" for one in self.templates]
+
 
 Shelf = list[tuple[Template, Vector]]
 

@@ -97,3 +97,10 @@ def as_setting(carried: Carried, method: str) -> dict[str, Any]:
             f"this knowledge is for {carried.method}, not for {method}; give --method {carried.method}"
         )
     return {"knowledge": carried.knowledge}
+
+
+def summary_lines(carried: Carried) -> list[str]:
+    """What it holds, one line a rule, template or arm, for people."""
+    method: Any = build(carried.method, {"knowledge": carried.knowledge})
+    lines: list[str] = method.knowledge.lines()
+    return lines

@@ -102,6 +102,11 @@ class Memory(Value, frozen=True):
         """What a role knows."""
         return self.roles.get(role, RoleMemory())
 
+    def lines(self) -> list[str]:
+        """Every rule of every checklist, for people."""
+        known = ((role, rule) for role, memory in sorted(self.roles.items()) for rule in memory.rules)
+        return [f"{role}: {rule.kind.upper()} {rule.text}" for role, rule in known]
+
 
 class Found(Value, frozen=True):
     """A rule that was retrieved for an instance, and how near it is (cosine)."""

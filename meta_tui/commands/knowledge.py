@@ -1,0 +1,183 @@
+"""`knowledge`: what runs learned, shown, exported, and imported for later runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from meta_tui.commands.output import json_option, note, print_json
+from meta_tui.errors import LogError, UsageError
+
+if TYPE_CHECKING:
+    from meta_tui.methods.carried import Carried
+    from meta_tui.methods.mc2.history import Change, History
+    from meta_tui.runlog import Recording
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+@click.group("knowledge")
+def knowledge_command() -> None:
+    """Look at what runs learned, and hand it to later runs (`solve --knowledge`)."""
+
+
+@knowledge_command.command("show")
+@click.argument("source", metavar="RUN|FILE")
+@json_option
+def show_command(source: str, as_json: bool) -> int:
+    """Show what a run learned, batch by batch, or what a file of knowledge holds."""
+    from meta_tui.methods.mc2.history import history
+
+    carried, recording = _opened(source)
+    if as_json:
+        shown: dict[str, Any] = {"method": carried.method, "run": carried.run, "knowledge": carried.knowledge}
+        if recording is not None and carried.method == "mc2":
+            shown["history"] = _facts(history(recording.events))
+        print_json(shown)
+        return 0
+    if recording is not None and carried.method == "mc2":
+        _show_history(history(recording.events))
+    _show(carried)
+    return 0
+
+
+@knowledge_command.command("export")
+@click.argument("source", metavar="RUN")
+@click.option("--to", type=click.Path(dir_okay=False, path_type=Path), help="A file; else standard output.")
+@json_option
+def export_command(source: str, to: Path | None, as_json: bool) -> int:
+    """Write what a run learned as a file for `solve --knowledge` and `knowledge import`."""
+    from meta_tui.methods.carried import to_json
+
+    carried, _ = _opened(source)
+    if to is None:
+        click.echo(to_json(carried), nl=False)
+        return 0
+    try:
+        to.write_bytes(to_json(carried))
+    except OSError as error:
+        raise UsageError(f"cannot write {to}: {error.strerror or error}") from error
+    if as_json:
+        print_json({"method": carried.method, "run": carried.run, "path": str(to)})
+    else:
+        note(f"knowledge of {carried.method} written to {to}")
+    return 0
+
+
+@knowledge_command.command("import")
+@click.argument("source", metavar="RUN|FILE")
+@click.option("--name", default="", help="A name for it; else that of the file or run.")
+@json_option
+def import_command(source: str, name: str, as_json: bool) -> int:
+    """Keep a file of knowledge (or what a run learned) under a name, for `solve --knowledge NAME`."""
+    from meta_tui import store
+    from meta_tui.methods.carried import to_json
+
+    carried, _ = _opened(source)
+    name = name or Path(source).stem
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name; give --name with letters, digits, . _ and -")
+    path = store.home().knowledge / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(to_json(carried))
+    if as_json:
+        print_json({"name": name, "method": carried.method, "path": str(path)})
+    else:
+        note(f"kept as {name}: meta-tui solve --method {carried.method} --knowledge {name} ...")
+    return 0
+
+
+def find_knowledge(name: str) -> Carried:
+    """The knowledge that a person means: a file, or a name that was imported.
+
+    Raises:
+        UsageError: there is none of that name, or its file is damaged.
+    """
+    from meta_tui import store
+    from meta_tui.methods.carried import from_json
+
+    kept = store.home().knowledge / f"{name}.json"
+    path = kept if NAME.fullmatch(name) and kept.is_file() else Path(name)
+    try:
+        return from_json(path.read_bytes(), str(path))
+    except OSError as error:
+        folder = store.home().knowledge
+        names = sorted(p.stem for p in folder.glob("*.json")) if folder.is_dir() else []
+        known = f"there are {', '.join(names)}" if names else "`meta-tui knowledge export RUN` makes one"
+        raise UsageError(f"no file or name {name!r} of knowledge; {known}") from error
+
+
+def _opened(source: str) -> tuple[Carried, Recording | None]:
+    """The knowledge of a run, with its recording, or of a file of knowledge."""
+    from meta_tui import runlog, store
+    from meta_tui.methods.carried import left_behind
+
+    if source.endswith(".json") or (store.home().knowledge / f"{Path(source).name}.json").is_file():
+        return find_knowledge(source), None
+    path = store.find(source)
+    try:
+        recording = runlog.read(path)
+    except LogError:
+        return find_knowledge(source), None
+    return left_behind(recording, path.stem), recording
+
+
+def _facts(found: History) -> dict[str, Any]:
+    import msgspec
+
+    plain: dict[str, Any] = msgspec.to_builtins(
+        {
+            "changes": found.changes(),
+            "lifetimes": found.lifetimes(),
+            "retrieved_by": found.retrieved_by(),
+            "instances": found.instances,
+        }
+    )
+    return plain
+
+
+def _show_history(found: History) -> None:
+    for change in found.changes():
+        _show_change(change)
+    retrieved = found.retrieved_by()
+    if retrieved:
+        click.echo("\nRetrieved")
+    for role, lesson in found.lessons:
+        for place, rule in enumerate(lesson.rules, 1):
+            id_ = f"{role[0].upper()}{lesson.batch}.{place}"
+            if id_ in retrieved:
+                click.echo(f"  {id_} {_clean(rule.text)}\n      by {', '.join(map(_clean, retrieved[id_]))}")
+    click.echo("\nLifetimes")
+    for life in found.lifetimes():
+        click.echo(f"  {life.role}: batches {', '.join(map(str, life.batches))}: {_clean(life.rule.text)}")
+    click.echo("")
+
+
+def _show_change(change: Change) -> None:
+    parts = ("added", change.added), ("merged", change.merged), ("dropped", change.dropped)
+    click.echo(f"batch {change.batch}, {change.role}: " + ", ".join(f"{len(p)} {n}" for n, p in parts))
+    for rule in change.added:
+        click.echo(f"  + {_clean(rule.text)}")
+    for merge in change.merged:
+        click.echo(f"  ~ {_clean(merge.into.text)}")
+        for old in merge.of:
+            click.echo(f"      was: {_clean(old.text)}")
+    for rule in change.dropped:
+        click.echo(f"  - {_clean(rule.text)}")
+
+
+def _show(carried: Carried) -> None:
+    from meta_tui.methods.carried import summary_lines
+
+    click.echo(f"{carried.method}" + (f", from {carried.run}" if carried.run else ""))
+    for line in summary_lines(carried):
+        click.echo(f"  {_clean(line)}")
+
+
+def _clean(text: str) -> str:
+    from meta_tui.display import clean
+
+    return clean(text)
