@@ -37,7 +37,7 @@ _grader = click.option(
 @click.option(
     "--method", "methods", multiple=True, help="A,B or a method with settings: standard:python=true."
 )
-@click.option("--task", "tasks", multiple=True, help="Task ids (T,U) or a file of samples.")
+@click.option("--task", "tasks", multiple=True, help="Task ids (T,U), a file of samples, or TASK=FILE.")
 @click.option("--model", "models", multiple=True, help="M,N as for solve.")
 @click.option("--samples", type=click.IntRange(min=1), help="Samples of each task at most.")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True)
@@ -267,14 +267,24 @@ def _variants(methods: Sequence[str]) -> list[str]:
 
 
 def _samples(tasks: Sequence[str], count: int | None, seed: int) -> list[Sample]:
-    from meta_tui.tasks import loaders
-
     if not tasks:
         raise UsageError("which tasks? give --task; `meta-tui tasks list` lists them")
-    found = [sample for task in tasks for sample in loaders.samples(task)[:count]]
+    found = [sample for task in tasks for sample in _of_task(task, count)]
     if not found:
         raise UsageError("those tasks hold no samples")
     return found
+
+
+def _of_task(task: str, count: int | None) -> list[Sample]:
+    """The shipped samples of a task id, or those of a file: `FILE` or `TASK=FILE`."""
+    from meta_tui.tasks import loaders
+
+    name, equals, file = task.partition("=")
+    if equals:
+        return loaders.read(Path(file), task=name)[:count]
+    if Path(task).is_file():
+        return loaders.read(Path(task))[:count]
+    return loaders.samples(task, count or loaders.COUNT)
 
 
 def _default_folder(plan: Plan) -> Path:
