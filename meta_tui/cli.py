@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tasks": ("meta_tui.commands.tasks", "Look at task families, make samples, grade answers."),
     "import": ("meta_tui.commands.exchange", "Import other people's recorded runs."),
     "reproduce": ("meta_tui.commands.reproduce", "Recompute the published results from their transcripts."),
+    "knowledge": ("meta_tui.commands.knowledge", "Show, export and import what runs learned."),
     "methods": ("meta_tui.commands.methods", "List the methods, show their settings."),
     "sandbox": ("meta_tui.commands.sandbox", "Run programs as Expert Python's are run."),
     "cache": ("meta_tui.commands.care", "Look at, check and clear the reply cache."),

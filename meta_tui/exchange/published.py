@@ -32,6 +32,7 @@ from meta_tui.run import Doors, RunResult
 from meta_tui.runlog import read as read_log
 from meta_tui.sources import header, live, message_log, message_log_digest
 from meta_tui.store import Instruction
+from meta_tui.tasks import Sample
 
 MODEL = "gpt-4-32k"
 LABEL = "Question: "
@@ -48,6 +49,17 @@ METHOD_IDS: dict[str, str] = {
     "MultiPersona": "multipersona",
 }
 """The authors' method name -> ours."""
+
+TASK_IDS: dict[str, str] = {
+    "GameOf24": "game24",
+    "CheckmateInOne": "checkmate",
+    "geometric_shapes": "shapes",
+    "multistep_arithmetic_two": "arithmetic",
+    "word_sorting": "words",
+    "P3_Test": "puzzles",
+    "Sonnets-Standard": "sonnets",
+} | {f"MGSM_{code}": f"mgsm_{code.lower()}" for code in "BN DE EN ES FR JA RU SW TE TH ZH".split()}
+"""The authors' task name -> ours."""
 
 _EARLY_NOTICE = {"CheckmateInOne", "GameOf24", "geometric_shapes"}
 _SHORT = {"ExpertDynamic", "MultiPersona"}
@@ -151,12 +163,40 @@ def rows(file: PublishedFile) -> list[dict[str, Any]]:
             log of texts; names the line.
     """
     name = f"{file.method}/{file.name}"
-    try:
-        text = file.read().decode("utf-8")
-    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise UsageError(f"{name} cannot be read: {error}") from error
-    lines = enumerate(text.split("\n"), 1)
+    lines = enumerate(_content(file).split("\n"), 1)
     return [_row(line, f"{name}, line {number}") for number, line in lines if line.strip()]
+
+
+def size(file: PublishedFile) -> int:
+    """How many rows a file has; 0 if it cannot be read."""
+    try:
+        return sum(1 for line in _content(file).split("\n") if line.strip())
+    except UsageError:
+        return 0
+
+
+def _content(file: PublishedFile) -> str:
+    try:
+        return file.read().decode("utf-8")
+    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise UsageError(f"{file.method}/{file.name} cannot be read: {error}") from error
+
+
+def sample(task: str, index: int, row: Mapping[str, Any]) -> Sample:
+    """The sample of a row of the authors' data or outputs.
+
+    Args:
+        task: the authors' task name, one of TASK_IDS.
+        index: the row's 0-based place in its file.
+
+    Raises:
+        UsageError: the row has no input, or a target that is no text.
+    """
+    question, target = row.get("input"), row.get("target", "")
+    if not isinstance(question, str) or not isinstance(target, str):
+        raise UsageError(f"{task}, row {index}: input and target must be texts")
+    meta = {name: row[name] for name in ("name", "ans_type") if isinstance(row.get(name), str)}
+    return Sample(input=question, target=target, task=TASK_IDS[task], index=index, meta=meta)
 
 
 def _row(line: str, where: str) -> dict[str, Any]:
