@@ -24,6 +24,9 @@ from meta_tui.sources import header
 
 FOLDER = Path(__file__).parent / "prompts"
 SHIPPED = Path(prompts.__file__).parent
+OTHERS = ("amr_",)
+"""How texts begin whose snapshots stand in another file: test_meta_reasoning_prompts."""
+
 QUESTION = "<QUESTION>"
 PYTHON = call_text("Expert Python", "<INSTRUCTION>")
 
@@ -134,6 +137,8 @@ def test_every_shipped_text_of_these_methods_is_in_some_prompt() -> None:
     """A text that no role is sent would change unseen."""
     everything = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt"))
     for path in SHIPPED.glob("*.txt"):
+        if path.name.startswith(OTHERS):
+            continue
         pieces = [piece for piece in path.read_text(encoding="utf-8").split("\n\n") if "{" not in piece]
         for piece in pieces:
             assert piece.strip() in everything, f"{path.name}: {piece[:60]!r}"
