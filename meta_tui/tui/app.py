@@ -96,7 +96,7 @@ class MetaApp(App[int]):
     def _listen(self) -> None:
         """Signals that would leave the terminal in disorder end the app instead."""
         loop = asyncio.get_running_loop()
-        for name in ("SIGTERM", "SIGHUP"):
+        for name in ("SIGTERM", "SIGHUP", "SIGINT"):
             number = getattr(signal, name, None)
             if number is None:
                 continue

@@ -7,6 +7,7 @@ cannot be seen. What is not known is called unknown, never zero.
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 from meta_tui.chat import Message, Params
 from meta_tui.display import marked
 from meta_tui.events import (
+    AnyEvent,
     CodeFinished,
     CodeStarted,
     Embedded,
@@ -186,12 +188,19 @@ def _came(effect: EffectView) -> list[tuple[str, str]]:
 def json_blocks(effect: EffectView) -> list[Block]:
     """The events as JSON."""
     events = [effect.started, *([effect.outcome] if effect.outcome else [])]
-    return [Block("reply", (_pretty(msgspec.json.encode(event)),)) for event in events]
+    return [Block("reply", (_json(event),)) for event in events]
 
 
 def raw_json(effect: EffectView) -> str:
     """The events as JSON text, for a file."""
     return "\n".join(block.text for block in json_blocks(effect)) + "\n"
+
+
+def _json(event: AnyEvent) -> str:
+    try:
+        return _pretty(msgspec.json.encode(event))
+    except UnicodeEncodeError:  # a lone surrogate: no log holds one, a model may still send one
+        return json.dumps(msgspec.to_builtins(event), indent=2)
 
 
 def _pretty(encoded: bytes) -> str:

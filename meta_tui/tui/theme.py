@@ -6,7 +6,7 @@ may be changed freely as long as the contrast test holds.
 
 from __future__ import annotations
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 _DARK = {
     "run": "#56B4E9",
@@ -42,6 +42,8 @@ _ANSI = {
 
 def _theme(name: str, ink: str, paper: tuple[str, str, str], own: dict[str, str], *, dark: bool) -> Theme:
     background, surface, panel = paper
+    ansi = name.endswith("ansi")
+    given = BUILTIN_THEMES["ansi-dark"].variables if ansi else {}
     return Theme(
         name=name,
         primary=own["run"],
@@ -56,8 +58,8 @@ def _theme(name: str, ink: str, paper: tuple[str, str, str], own: dict[str, str]
         panel=panel,
         boost=panel,
         dark=dark,
-        ansi=name.endswith("ansi"),
-        variables={**own, "border": own["run"], "border-blurred": own["line"]},
+        ansi=ansi,
+        variables={**given, **own, "border": own["run"], "border-blurred": own["line"]},
     )
 
 

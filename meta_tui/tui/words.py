@@ -70,3 +70,8 @@ def when(run: RunSummary, now: float) -> str:
 def seconds(value: float) -> str:
     """`7.5 s`, or `2:05` from a minute on."""
     return f"{value:.1f} s" if value < 60 else f"{int(value) // 60}:{int(value) % 60:02d}"
+
+
+def count(number: int, what: str) -> str:
+    """`1 call`, `2 calls`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,107 +1,124 @@
-"""Hostile text is inert on every screen: nothing a terminal obeys, no markup, no crash."""
+"""Hostile text is inert on every screen: nothing a terminal obeys, no markup, no crash, no action.
+
+Each text on each screen, and in a real terminal, is looked at in tests/long.
+"""
 
 import pytest
-from tui_hostile import CORPUS, FORBIDDEN, painted
+from tui_hostile import CORPUS, FORBIDDEN, SHORT, events_with, harmful, painted
+from tui_story import source_of
 
-from meta_tui.chat import CodeResult, Program, Reply, user
-from meta_tui.events import (
-    Answered,
-    CodeFinished,
-    CodeStarted,
-    Failed,
-    Rejected,
-    Replied,
-    Requested,
-    RoundStarted,
-    RunFinished,
-    RunStarted,
-    SpanFinished,
-    SpanStarted,
-    Stored,
-)
+from meta_tui.runlog import Recording
 from meta_tui.store import RunSummary
 from meta_tui.tui.app import MetaApp
+from meta_tui.tui.screens.ask import AskScreen
+from meta_tui.tui.screens.compare import CompareScreen
+from meta_tui.tui.screens.dialogs import Choice, Page, Say, Word
 from meta_tui.tui.screens.home import HomeScreen
+from meta_tui.tui.screens.inspect import InspectScreen
+from meta_tui.tui.screens.paste import PasteScreen
+from meta_tui.tui.screens.reader import ReaderScreen
 from meta_tui.tui.screens.run import RunScreen
+from meta_tui.tui.state import EMPTY, apply_all
 from meta_tui.tui.widgets.pane import Pane
 
 
-def events_with(text):
-    """A run in which every text is this one."""
-    key = "0" * 64
-    return [
-        RunStarted(1, text, "live", "meta_prompting", {}, text, text, note=text),
-        RoundStarted(1, 2),
-        Requested(0, key, (user(text),)),
-        Replied(0, Reply(text, reasoning=text)),
-        SpanStarted("expert", text, span="1"),
-        Requested(0, key, (user(text),), span="1"),
-        Failed(0, "server", 1, text, 2.0, span="1"),
-        Replied(0, Reply(text), span="1"),
-        CodeStarted(1, key, Program(text), span="1"),
-        CodeFinished(1, CodeResult("error", text, text, 1), span="1"),
-        SpanFinished("done", span="1"),
-        Rejected(text),
-        Stored("note", text, text, text),
-        Requested(1, key, (user(text), user(text))),
-        Failed(1, "server", 2, text),
-        Answered(text),
-        RunFinished("answered", text),
-    ]
+def run(text):
+    return RunScreen(source_of(events_with(text)), title=text, speed=0, fps=0)
 
 
-def source_of(events):
-    async def source(emit, stop):
-        for event in events:
-            emit(event)
-
-    return source
+def inspector(text, view):
+    screen = InspectScreen(apply_all(EMPTY, events_with(text)).effects, 2, text)
+    screen.view = view
+    return screen
 
 
-@pytest.mark.parametrize("name", CORPUS)
-async def test_the_run_screen_shows_hostile_text_inert(name):
-    text = CORPUS[name]
-    app = MetaApp(lambda: RunScreen(source_of(events_with(text)), title=text, speed=0, fps=0), fps=0)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await app.workers.wait_for_complete()
-        app.screen.flush()
+def compared(text):
+    events, other = events_with(text), events_with(text + "x")
+    return CompareScreen(Recording(events[0], events), Recording(other[0], other))
+
+
+def home(text):
+    one = RunSummary(
+        text, text, text, text, text, text, "live", text[:200], text, text, text[:200], note=text
+    )
+    return HomeScreen([one])
+
+
+def asked(text):
+    from meta_tui.config import Settings
+
+    return AskScreen(Settings(), text)
+
+
+SCREENS = {
+    "run": run,
+    "home": home,
+    "compare": compared,
+    "ask": asked,
+    "paste": lambda text: PasteScreen(text, 1),
+    "choice": lambda text: Choice(text, text, (text.replace("\n", " "),)),
+    "word": lambda text: Word(text, text, text),
+    "page": lambda text: Page(text, text, text),
+    "say": lambda text: Say(text, text),
+    "reader": ReaderScreen,
+    **{f"inspect-{view}": (lambda text, view=view: inspector(text, view)) for view in range(5)},
+}
+
+
+async def assert_inert(name, text, size=(100, 30)):
+    app = MetaApp(lambda: SCREENS[name](text), fps=0)
+    async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        assert app.screen.state.status == "answered"
-        for pane in app.screen.query(Pane):
+        screen = app.screen
+        if isinstance(screen, RunScreen):
+            await app.workers.wait_for_complete()
+            screen.flush()
+            await pilot.pause()
+            assert screen.state.status == "answered"
+        assert not harmful(app)
+        for pane in screen.query(Pane):
             assert not FORBIDDEN.search("\n".join(pane.rows).replace("\n", ""))
             pane.scroll_top(0)
         await pilot.pause()
-        assert not FORBIDDEN.search(painted(app).replace("\n", ""))
-        await pilot.click("#meta", offset=(5, 3))
-        await pilot.press("0", "l", "dollar_sign", "2", "z", "z", "G", "g")
+        assert not harmful(app)
+        await pilot.click(offset=(8, 5))
+        await pilot.press("tab", "down", "pagedown", "up")
         await pilot.pause()
         assert app.is_running
-        assert app.screen.state.status == "answered"
+        assert app.screen is screen
 
 
-@pytest.mark.parametrize("name", CORPUS)
-async def test_home_shows_hostile_text_inert(name):
-    text = CORPUS[name]
-    runs = [
-        RunSummary(text, text, text, text, text, text, "live", text[:200], text, text, text[:200], note=text)
-    ]
-    app = MetaApp(lambda: HomeScreen(runs), fps=0)
-    async with app.run_test(size=(160, 30)) as pilot:
-        await pilot.pause()
-        await pilot.pause()
-        assert app.screen.runs
-        assert not FORBIDDEN.search(painted(app).replace("\n", ""))
-        await pilot.click("#runs", offset=(5, 0))
-        await pilot.pause()
-        assert app.is_running
+@pytest.mark.parametrize("name", SCREENS)
+async def test_hostile_text_is_inert_on_every_screen(name):
+    await assert_inert(name, SHORT)
+
+
+@pytest.mark.parametrize("name", ["wide line", "zalgo", "surrogate", "newlines"])
+async def test_long_texts_are_shown(name):
+    await assert_inert("run", CORPUS[name])
 
 
 async def test_markup_is_shown_as_it_is_written():
     text = CORPUS["markup"]
-    app = MetaApp(lambda: RunScreen(source_of(events_with(text)), speed=0, fps=0), fps=0)
+    app = MetaApp(lambda: run(text), fps=0)
     async with app.run_test(size=(160, 40)) as pilot:
         await app.workers.wait_for_complete()
         app.screen.flush()
         await pilot.pause()
         assert text in app.screen.meta.text
         assert "[@click=app.quit]press[/]" in painted(app)
+        for x in range(2, 70, 3):
+            await pilot.click("#meta", offset=(x, 3))
+        assert app.is_running
+
+
+async def test_copying_hostile_text_never_breaks_out_of_its_code():
+    """What goes to the clipboard is base64, whatever the text is."""
+    text = CORPUS["osc 52 clipboard"] + CORPUS["surrogate"]
+    app = MetaApp(lambda: inspector(text, 1), fps=0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("y")
+        await pilot.pause()
+        assert app.is_running
+        assert "cm0gLXJmIH4=" in app.clipboard

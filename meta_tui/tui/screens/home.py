@@ -149,6 +149,7 @@ class HomeScreen(Screen[None]):
         """Show the runs."""
         self.query_one("#runs", Listing).fill(len(self.runs))
         self.query_one("#empty").display = not self.runs
+        self.set_class(not self.runs, "-nothing")
         self.query_one("#empty", Static).update(NOTHING_FOUND if self._words else EMPTY)
         title = f"meta-tui   {len(self.runs):,} runs"
         title += f" of {len(self._all):,} with {one_line(self._words, 40)}" if self._words else ""
@@ -243,7 +244,8 @@ class HomeScreen(Screen[None]):
 
 NOTHING_FOUND = "No run has all these words. esc shows all runs again."
 EMPTY = (
-    "No runs yet, and no recorded runs were found beside the program. `meta-tui doctor` says what is missing."
+    "No runs yet. a asks a new question.\n\nThe recorded runs that come with meta-tui were not found: "
+    "`meta-tui doctor` says what is missing."
 )
 
 
@@ -266,7 +268,8 @@ def matches(run: RunSummary, words: str) -> bool:
 
 def preview(run: RunSummary) -> tuple[Block, ...]:
     """What one sees of a run before it is opened."""
-    facts = f"{words.state_word(run.status)} · {run.rounds} rounds · {run.calls} calls · {run.code_runs} code runs"
+    counts = ((run.rounds, "round"), (run.calls, "call"), (run.code_runs, "code run"))
+    facts = " · ".join([words.state_word(run.status), *(words.count(n, what) for n, what in counts if n)])
     blocks = [Block("sent", (facts,)), Block("question", (run.question,))]
     if run.answer is not None:
         blocks.append(Block("answer", (run.answer,)))

@@ -72,7 +72,7 @@ class RunScreen(Screen[int]):
     ACTIONS: ClassVar[tuple[str, ...]] = (
         *"play call_back call_on round_back round_on slower faster to_start to_end round zoom".split(),
         *"inspect open markdown find next previous copy save fork follow_up resume replay".split(),
-        *"export compare stop help back".split(),
+        *"export compare stop interrupt help back".split(),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -484,6 +484,14 @@ class RunScreen(Screen[int]):
             handing.note(self.app, "stopping after this call; x again stops now. Nothing is lost: R resumes")
         else:
             self.stop.now()
+
+    def action_interrupt(self) -> None:
+        """Copy what is selected, else stop."""
+        selected = self.get_selected_text()
+        if selected:
+            handing.copy(self.app, selected)
+        else:
+            self.action_stop()
 
     def action_fork(self) -> None:
         """Go on differently from the call that is meant."""
