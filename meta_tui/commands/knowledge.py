@@ -12,6 +12,7 @@ from meta_tui.commands.output import json_option, note, print_json
 from meta_tui.errors import LogError, UsageError
 
 if TYPE_CHECKING:
+    from meta_tui.chat import CodeResult, Program
     from meta_tui.methods.carried import Carried
     from meta_tui.methods.mc2.history import Change, History
     from meta_tui.runlog import Recording
@@ -88,6 +89,51 @@ def import_command(source: str, name: str, as_json: bool) -> int:
     else:
         note(f"kept as {name}: meta-tui solve --method {carried.method} --knowledge {name} ...")
     return 0
+
+
+@knowledge_command.command("report")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("--to", type=click.Path(dir_okay=False, path_type=Path), help="A file for the page with plots.")
+@click.option("--stream", metavar="TASK[:A-B]", help="The task file that the streams came from.")
+@json_option
+def report_command(runs: tuple[str, ...], to: Path | None, stream: str | None, as_json: bool) -> int:
+    """Compare streams: accuracy, restarts and tokens by batch, graded anew from their logs."""
+    import asyncio
+
+    from meta_tui import plain
+    from meta_tui.evaluation import plots_mc2, streams
+
+    found = asyncio.run(_summaries(runs, stream))
+    if to is not None:
+        to.write_text(plots_mc2.page(found), encoding="utf-8")
+        note(f"written to {to}")
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(plain.table([line for one in found for line in streams.lines(one)], streams.HEADS))
+    return 0
+
+
+async def _summaries(runs: tuple[str, ...], stream: str | None) -> list[dict[str, Any]]:
+    """The summaries of these runs; answers that are code are run in the sandbox."""
+    from meta_tui import runlog, session, store
+    from meta_tui.commands.live import stream_samples
+    from meta_tui.evaluation import streams
+    from meta_tui.methods.mc2.history import history
+    from meta_tui.sandbox import Sandbox
+
+    given, found = stream_samples(stream), []
+    async with Sandbox() as sandbox:
+
+        async def execute(program: Program) -> CodeResult:
+            return (await sandbox.execute(program))[0]
+
+        for path in store.find_all(runs):
+            recording = runlog.read(path)
+            samples = {one.id: one for one in given or session.known_samples(recording.started)}
+            right = await streams.graded(history(recording.events), samples, execute=execute)
+            found.append(streams.summary(path.stem, recording, right))
+    return found
 
 
 def find_knowledge(name: str) -> Carried:

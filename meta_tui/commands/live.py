@@ -139,7 +139,7 @@ def solve_command(
         continues=continues,
         params=_own_params(own),
         note=remark,
-        stream=_stream(stream),
+        stream=stream_samples(stream),
         knowledge=find_knowledge(knowledge) if knowledge else None,
     )
 
@@ -166,7 +166,7 @@ def resume_command(
     settings = _settings(flags, recording.started.model)
     sources.check_log(path)
 
-    samples = _stream(stream)
+    samples = stream_samples(stream)
 
     async def start(live: Session, consumers: list[Emit], stop: Stop) -> RunResult:
         return await session.resume(path, live, consumers, stop, samples)
@@ -217,7 +217,7 @@ def fork_command(
     return _run(start, path, settings, fresh, plain, brief, as_json)
 
 
-def _stream(text: str | None) -> list[Sample]:
+def stream_samples(text: str | None) -> list[Sample]:
     """The samples that `TASK`, `TASK:A-B` or `FILE:A-B` names, in order."""
     if not text:
         return []
