@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -129,7 +130,7 @@ def _text(file: Path) -> str:
 
 def _bytes(file: Path) -> bytes:
     if str(file) == "-":
-        return click.get_binary_stream("stdin").read()
+        return sys.stdin.buffer.read()
     return file.read_bytes()
 
 

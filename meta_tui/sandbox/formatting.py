@@ -7,12 +7,12 @@ formatted here, with the same rules and the same errors.
 
 from __future__ import annotations
 
-import _string
+import _string  # type: ignore[import-not-found]
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def safe(method: Any, owner: Any) -> Callable[..., str]:
+def safe(method: Any) -> Callable[..., str]:
     """A guarded stand-in for `str.format` or `str.format_map`, bound to a string or not."""
     by_mapping = method.__name__ == "format_map"
     text = getattr(method, "__self__", None)
@@ -35,10 +35,13 @@ def _run(text: Any, by_mapping: bool, arguments: tuple[Any, ...], names: Mapping
     if by_mapping:
         if len(arguments) != 1 or names:
             raise TypeError("format_map() takes exactly one argument")
-        arguments, names = (), arguments[0]
-    if not _reaches(plain):
-        return str.format_map(plain, names) if by_mapping else str.format(plain, *arguments, **names)
-    return _Fields(arguments, names).fill(plain, 2)
+        mapping = arguments[0]
+        return _Fields((), mapping).fill(plain, 2) if _reaches(plain) else str.format_map(plain, mapping)
+    return (
+        _Fields(arguments, names).fill(plain, 2)
+        if _reaches(plain)
+        else str.format(plain, *arguments, **names)
+    )
 
 
 def _reaches(text: str) -> bool:

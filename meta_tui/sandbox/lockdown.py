@@ -233,9 +233,9 @@ def _filter() -> list[Instruction]:
         (BPF_GREATER, 0, 1, syscalls.LAST),
         (BPF_RETURN, 0, 0, ENOSYS),
     ]
-    for numbers, answer in ((syscalls.CLONE3, ENOSYS), (syscalls.OPENAT2, ENOSYS), (syscalls.CLONE, EPERM)):
-        program += _if_number(numbers[machine], [(BPF_RETURN, 0, 0, answer)])
-    for numbers in syscalls.REFUSED.values():
+    for absent in (syscalls.CLONE3, syscalls.OPENAT2):
+        program += _if_number(absent[machine], [(BPF_RETURN, 0, 0, ENOSYS)])
+    for numbers in (syscalls.CLONE, *syscalls.REFUSED.values()):
         program += _if_number(numbers[machine], [(BPF_RETURN, 0, 0, EPERM)])
     program += _if_number(syscalls.OPEN[machine], _unless_reading(1))
     program += _if_number(syscalls.OPENAT[machine], _unless_reading(2))

@@ -14,9 +14,9 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from meta_tui.sandbox import guards
 from meta_tui.sandbox.classes import HIDDEN
-from meta_tui.sandbox.guards import Module, RefusedImport
+from meta_tui.sandbox.ownership import RefusedImport
+from meta_tui.sandbox.standins import Module, StandIn, SystemModule
 
 OFFERED: Final[dict[str, str]] = {
     "__future__": "annotations division print_function absolute_import unicode_literals generator_stop",
@@ -107,6 +107,8 @@ OFFERED: Final[dict[str, str]] = {
 LEFT_OUT: Final = frozenset({"ast.iter_fields", "ast.main", "ast.NodeTransformer", "ast.AST"})
 """Exceptions from a star."""
 
+STREAMS: Final = ("stdin", "stdout", "stderr")
+
 QUIET: Final = frozenset({"_strptime", "_datetime", "_pydatetime", "time", "math"})
 """What C functions import behind a program's back."""
 
@@ -140,7 +142,7 @@ class Library:
         return self._modules[name]
 
     def _make(self, name: str) -> Module:
-        kind = guards.SystemModule if name == "sys" else Module
+        kind = SystemModule if name == "sys" else Module
         module = kind(name)
         vars(module).update(self._names(name))
         vars(module).update(__name__=f"sandbox:{name}", __doc__=None)
@@ -176,7 +178,7 @@ class Library:
 
     def _with_names(self, module: Module, name: str, wanted: Iterable[Any]) -> Module:
         for item in wanted:
-            if item == "*" or item in vars(module):
+            if item == "*" or item in vars(module) or (type(module) is SystemModule and item in STREAMS):
                 continue
             if self.offers(f"{name}.{item}"):
                 self._link(f"{name}.{item}")
@@ -189,7 +191,7 @@ class Library:
         return module
 
     def _bring_quietly(self, name: Any) -> None:
-        if type(name) is not str or not (name in QUIET or name.startswith(("numpy.", "numpy"))):
+        if type(name) is not str or not (name in QUIET or f"{name}.".startswith("numpy.")):
             raise RefusedImport(f"the module `{name}` is not available in the sandbox")
         importlib.import_module(name)
 
@@ -213,4 +215,4 @@ def presented(names: dict[str, Any]) -> dict[str, Any]:
 def _is_withheld(value: Any) -> bool:
     if type(value) in HIDDEN:
         return True
-    return isinstance(value, type) and issubclass(value, type) and not isinstance(value, guards.StandIn)
+    return isinstance(value, type) and issubclass(value, type) and not isinstance(value, StandIn)

@@ -407,7 +407,7 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         return node
 
     def _ask_once(self, node: ast.FunctionDef, scope: Scope) -> None:
-        name = ast.Name(scope.first, ast.Load())
+        name = ast.Name(scope.first or "", ast.Load())
         copy_locations(name, node)
         self._scopes.append(None)
         ask = ast.Assign([ast.Name(SELF, ast.Store())], self._is_pure(name))

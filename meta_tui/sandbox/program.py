@@ -16,10 +16,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from meta_tui.sandbox import policy, repairs, science
-from meta_tui.sandbox.guards import Refused
+from meta_tui.sandbox.interpreter import STRING, Interpreter
 from meta_tui.sandbox.modules import Library
 from meta_tui.sandbox.output import Buffer, Stream
-from meta_tui.sandbox.vocabulary import Interpreter, made_modules, traceback_lines
+from meta_tui.sandbox.ownership import Refused
+from meta_tui.sandbox.substitutes import made_modules
+from meta_tui.sandbox.tracebacks import line_in, traceback_lines
 
 FILENAME: Final = "program.py"
 DEPTH: Final = 1000
@@ -44,7 +46,7 @@ class Run:
         self.guarded = request.get("profile", "policy") == "policy"
         self.buffer = Buffer(request["output"], self._flooded)
         self._send = finish
-        self.filenames = {FILENAME, "<string>"}
+        self.filenames = {FILENAME, STRING}
 
     def run(self) -> None:
         """Run it to its end, whatever that is."""
@@ -57,7 +59,7 @@ class Run:
             self._finish(self._answer("memory", "the program used more memory than it may"))
 
     def _set_stage(self) -> None:
-        sys.stdout = sys.stderr = Stream(self.buffer)  # type: ignore[assignment]
+        sys.stdout = sys.stderr = Stream(self.buffer)
         sys.stdin = io.StringIO(self.request.get("stdin", ""))
         sys.argv = [FILENAME]
         lines = self.code.splitlines(keepends=True)
@@ -77,11 +79,11 @@ class Run:
         except SystemExit as leaving:
             return self._left(leaving)
         except Refused as refusal:
-            line = program_line(refusal)
+            line = line_in(refusal, FILENAME)
             return self._answer("refused", (f"line {line}: " if line else "") + one_line(refusal), line)
         except MemoryError as error:
             text = "the program used more memory than it may"
-            return self._answer("memory", text, program_line(error))
+            return self._answer("memory", text, line_in(error, FILENAME))
         except BaseException as error:  # noqa: BLE001 - the worker boundary: any end is a result
             return self._failed("error", error)
         finally:
@@ -134,7 +136,7 @@ class Run:
         return self._answer("syntax", "".join(traceback.format_exception_only(error)).rstrip("\n"), line)
 
     def _failed(self, status: str, error: BaseException) -> Answer:
-        line = program_line(error, self.filenames)
+        line = line_in(error, FILENAME)
         try:
             text = "".join(traceback_lines(error, self.filenames)).rstrip("\n")
         except Exception:  # noqa: BLE001 - an exception of the program may break its own traceback
@@ -144,7 +146,7 @@ class Run:
     def _left(self, leaving: SystemExit) -> Answer:
         code = leaving.code
         text = "" if code is None or isinstance(code, int) else one_line(leaving)
-        return self._answer("exit", text, program_line(leaving))
+        return self._answer("exit", text, line_in(leaving, FILENAME))
 
     def _flooded(self, message: str) -> None:
         self._finish(self._answer("error", message))
@@ -156,16 +158,6 @@ class Run:
             for name in [name for name in space if name.startswith("_") == private and name[:2] != "__"]:
                 space[name] = None
         gc.collect()
-
-
-def program_line(error: BaseException, filenames: Any = (FILENAME,)) -> int | None:
-    """The line of the program where an exception came from, None if it never was there."""
-    line, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == FILENAME:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
 
 
 def one_line(error: BaseException) -> str:

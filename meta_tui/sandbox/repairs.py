@@ -13,7 +13,8 @@ import linecache
 import random
 from typing import Any, Final
 
-from meta_tui.sandbox import guards
+from meta_tui.sandbox.building import check_base
+from meta_tui.sandbox.ownership import PROGRAM, checked_name, exact, is_hidden, refuse_attribute
 
 SEED: Final = 0
 
@@ -39,7 +40,7 @@ def fix_seeds() -> None:
         original(self, SEED if a is None else a, version)
 
     random.Random.seed = seed  # type: ignore[method-assign]
-    random.seed = random._inst.seed  # type: ignore[attr-defined]
+    random.seed = random._inst.seed
     random.seed()
 
 
@@ -49,9 +50,9 @@ def _repair_enum() -> None:
 
     def create(cls: Any, class_name: Any, names: Any, **options: Any) -> Any:
         if options.get("type") is not None:
-            guards.check_base(options["type"])
-        options["module"] = guards.PROGRAM
-        return original(cls, guards.exact(class_name), _members(names), **options)
+            check_base(options["type"])
+        options["module"] = PROGRAM
+        return original(cls, exact(class_name), _members(names), **options)
 
     enum.EnumType._create_ = create  # type: ignore[attr-defined]
 
@@ -65,9 +66,9 @@ def _members(names: Any) -> Any:
 
 def _member(item: Any) -> Any:
     if isinstance(item, str):
-        return guards.checked_name(item)
+        return checked_name(item)
     name, value = item
-    return guards.checked_name(name), value
+    return checked_name(name), value
 
 
 def _repair_copy() -> None:
@@ -79,8 +80,8 @@ def _repair_copy() -> None:
     ) -> Any:
         for part in state if isinstance(state, tuple) and len(state) == 2 else (state,):
             for name in part if isinstance(part, dict) else ():
-                if name != "__notes__" and guards.is_hidden(name):
-                    guards.refuse_attribute(name)
+                if name != "__notes__" and is_hidden(name):
+                    refuse_attribute(name)
         return original(x, memo, func, args, state, *rest, **options)
 
     copy._reconstruct = reconstruct  # type: ignore[attr-defined]

@@ -101,7 +101,7 @@ def spawn(kind: Kind, without: Collection[str]) -> Worker:
     try:
         process = subprocess.Popen(
             [sys.executable, "-s", "-P", "-B", "-c", _bootstrap(kind, without)],
-            stdin=theirs,
+            stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=folder,
@@ -346,7 +346,7 @@ async def _frame(channel: socket.socket, most: int) -> bytes:
             raise _Broken
         data += part
         if need == wire.HEADER and len(data) >= need:
-            need += wire.length(data[: wire.HEADER])
+            need += wire.length(bytes(data[: wire.HEADER]))
             if need > most:
                 raise _Broken
     if len(data) > need:

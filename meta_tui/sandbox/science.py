@@ -15,9 +15,10 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from meta_tui.sandbox import guards, policy
+from meta_tui.sandbox import policy, standins
 from meta_tui.sandbox.classes import EXTENSIBLE
 from meta_tui.sandbox.modules import Library, Maker, chosen
+from meta_tui.sandbox.ownership import PROGRAM, RefusedAttribute, RefusedImport, RefusedType, checked_name
 
 NUMPY: Final = """
     False_ ScalarType True_ abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis
@@ -105,17 +106,22 @@ def _part(name: str, names: str) -> Maker:
 
 def _numpy(library: Library) -> dict[str, Any]:
     numpy = importlib.import_module("numpy")
-    names = chosen(numpy, NUMPY) | {"frombuffer": _from_buffer, "ndarray": guards.seal(numpy.ndarray, Array)}
+    names = chosen(numpy, NUMPY) | {
+        "frombuffer": _from_buffer,
+        "ndarray": standins.seal(numpy.ndarray, Array),
+    }
     for part in NUMPY_PARTS:
         names[part.partition(".")[2]] = library.load(part)
     return names | {"__version__": numpy.__version__}
 
 
-class Array(guards.StandIn):
+class Array(standins.StandIn):
     """Class of the stand-in of numpy.ndarray: arrays over given memory hold no references."""
 
-    def __call__(cls, shape: Any, dtype: Any = float, buffer: Any = None, *rest: Any, **options: Any) -> Any:
-        return cls.real(shape, _plain_type(dtype, buffer), buffer, *rest, **options)
+    def __call__(  # noqa: D102
+        self, shape: Any, dtype: Any = float, buffer: Any = None, *rest: Any, **options: Any
+    ) -> Any:
+        return self.real(shape, _plain_type(dtype, buffer), buffer, *rest, **options)
 
 
 def _from_buffer(buffer: Any, dtype: Any = float, *rest: Any, **options: Any) -> Any:
@@ -126,9 +132,9 @@ def _from_buffer(buffer: Any, dtype: Any = float, *rest: Any, **options: Any) ->
 
 def _plain_type(dtype: Any, buffer: Any) -> Any:
     kind = importlib.import_module("numpy").dtype(dtype)
-    guards.check_memory(buffer)
-    if buffer is not None and guards.has_references(kind):
-        raise guards.RefusedType("memory cannot be seen as references in the sandbox")
+    standins.check_memory(buffer)
+    if buffer is not None and standins.has_references(kind):
+        raise RefusedType("memory cannot be seen as references in the sandbox")
     return kind
 
 
@@ -212,7 +218,7 @@ def _program_space() -> dict[str, Any]:
     import sys
 
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") != guards.PROGRAM:
+    while frame.f_back is not None and frame.f_globals.get("__name__") != PROGRAM:
         frame = frame.f_back
     return frame.f_globals
 
@@ -240,7 +246,7 @@ def _lambdify(
 ) -> Any:
     """sympy.lambdify with sympy's own printers."""
     if printer is not None:
-        raise guards.RefusedType("lambdify takes no printer in the sandbox")
+        raise RefusedType("lambdify takes no printer in the sandbox")
     make = importlib.import_module("sympy.utilities.lambdify").lambdify
     return make(arguments, expression, modules, **options)
 
@@ -283,7 +289,7 @@ def _guard_symbols() -> None:
 def _guard_name(cls: Any, make: Any) -> None:
     def __new__(cls: Any, name: Any = None, *arguments: Any, **assumptions: Any) -> Any:  # noqa: N807
         if isinstance(name, str):
-            name = guards.checked_name(name)
+            name = checked_name(name)
         return make(cls, name, *arguments, **assumptions) if name is not None else make(cls, **assumptions)
 
     cls.__new__ = staticmethod(__new__)
@@ -296,9 +302,9 @@ def _guard_undefined_functions(meta: Any) -> None:
         cls: Any, name: Any, bases: Any = None, __dict__: Any = None, **options: Any
     ) -> Any:
         if bases is not None or __dict__ is not None:
-            raise guards.RefusedType("sympy functions take no bases and no namespace in the sandbox")
+            raise RefusedType("sympy functions take no bases and no namespace in the sandbox")
         for option in options:
-            guards.checked_name(option)
+            checked_name(option)
         return make(cls, name, **options)
 
     meta.__new__ = staticmethod(__new__)
@@ -322,7 +328,7 @@ class Evaluation:
                 return policy.translate_tree(source, filename, mode)
             return policy.translate(source, filename, mode)
         except policy.Refusal as refusal:
-            raise guards.RefusedAttribute(str(refusal)) from None
+            raise RefusedAttribute(str(refusal)) from None
 
     def eval(self, source: Any, space: Any = None, local: Any = None) -> Any:
         """Evaluate an expression in the chosen part of a namespace."""
@@ -339,7 +345,7 @@ class Evaluation:
 
     def _space(self, names: Mapping[Any, Any]) -> dict[str, Any]:
         table = {k: v for k, v in self._library.builtins.items() if k[0] in "@_" or k in HARMLESS}
-        return self._names(names) | {"__builtins__": table, "__name__": guards.PROGRAM}
+        return self._names(names) | {"__builtins__": table, "__name__": PROGRAM}
 
     def _names(self, names: Mapping[Any, Any]) -> dict[str, Any]:
         return {name: value for name, value in names.items() if self._is_harmless(name, value)}
@@ -372,7 +378,7 @@ def _check_imports(source: str) -> None:
         else:
             roots = [""]
         if not set(roots) <= IMPORTED:
-            raise guards.RefusedImport(f"generated code may not run {source!r}")
+            raise RefusedImport(f"generated code may not run {source!r}")
 
 
 MAKERS: Final[dict[str, Maker]] = {

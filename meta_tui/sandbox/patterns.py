@@ -1,0 +1,81 @@
+"""What may stand in a `case`: Python reads the attributes of a class pattern without a guard.
+
+So the class is checked before it is used: its instances must be what they seem, and the names that
+the pattern reads must be plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from meta_tui.sandbox.classes import MATCHABLE
+from meta_tui.sandbox.ownership import (
+    RefusedType,
+    is_own,
+    library_names,
+    names_of,
+    order_of,
+    refuse_attribute,
+)
+from meta_tui.sandbox.policy import FRAME_ATTRIBUTES, GUARDED, is_special
+
+
+class Late:
+    """A value of a pattern, evaluated when its `case` is tried."""
+
+    __slots__ = ("_checks", "_thunk")
+
+    def __init__(self, thunk: Callable[[], Any], *checks: Any) -> None:
+        self._thunk = thunk
+        self._checks = checks
+
+    @property
+    def value(self) -> Any:
+        """The value; a class is refused if the pattern would read what the guards would not."""
+        value = self._thunk()
+        if self._checks and (self._checks[0] or self._checks[1]):
+            check_pattern(value, *self._checks)
+        return value
+
+
+SELF_MATCHING: Final = frozenset({bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple})
+"""Builtin classes whose one positional pattern is the object itself."""
+
+
+def check_pattern(cls: Any, names: tuple[str, ...], count: int) -> None:
+    """Whether a class pattern may read these attributes and so many positional ones.
+
+    Raises:
+        RefusedType: instances of this class could be anything.
+        RefusedAttribute: a name is not readable.
+    """
+    if not isinstance(cls, type):
+        raise TypeError("called match pattern must be a class")
+    if cls in SELF_MATCHING and not names:
+        return
+    if not _is_matchable(cls):
+        raise RefusedType(f"patterns cannot look into {cls.__name__}")
+    for name in (*names, *(_match_args(cls)[:count] if count else ())):
+        if is_special(name) or name in FRAME_ATTRIBUTES or name in GUARDED:
+            refuse_attribute(name)
+        if name.startswith("_") and not (is_own(cls) and name not in library_names(cls)):
+            refuse_attribute(name)
+
+
+def _is_matchable(cls: type) -> bool:
+    if not is_own(cls):
+        return cls in MATCHABLE
+    if type(cls).__name__ == "_ProtocolMeta":
+        return False
+    return not any(is_own(base) and "__subclasshook__" in names_of(base) for base in order_of(cls))
+
+
+def _match_args(cls: type) -> tuple[str, ...]:
+    for base in order_of(cls):
+        found = names_of(base).get("__match_args__")
+        if found is not None:
+            if type(found) is tuple and all(type(name) is str for name in found):
+                return found
+            raise RefusedType("__match_args__ must be a tuple of strings")
+    return ()

@@ -1,0 +1,181 @@
+"""What a program holds in the place of things that it may not hold: classes, modules, tracebacks.
+
+`type(f)` of a function, `memoryview`, the class of a class: programs compare them, print them and
+test instances with them, all of which a stand-in does. What a stand-in does not do is make one.
+"""
+
+from __future__ import annotations
+
+import abc
+import types
+import typing
+from typing import Any, Final
+
+from meta_tui.sandbox.classes import HIDDEN
+from meta_tui.sandbox.ownership import (
+    KNOWN,
+    RefusedType,
+    checked_name,
+    is_visible,
+    module_of,
+)
+from meta_tui.sandbox.policy import is_special
+
+
+class Module(types.ModuleType):
+    """A module as programs see it: the public names that were chosen, and nothing behind them."""
+
+
+def _stream(name: str) -> Any:
+    import sys
+
+    return property(lambda _: getattr(sys, name), lambda _, value: setattr(sys, name, value))
+
+
+class SystemModule(Module):
+    """The program's `sys`: its streams are those that print and input use."""
+
+    stdin = _stream("stdin")
+    stdout = _stream("stdout")
+    stderr = _stream("stderr")
+
+
+class Trace:
+    """What a program sees of a traceback: the line, never a frame."""
+
+    __slots__ = ("tb_lineno", "tb_next")
+
+    def __init__(self, line: int) -> None:
+        self.tb_lineno = line
+        self.tb_next = None
+
+
+class SimpleNamespace:
+    """types.SimpleNamespace without a way to special names."""
+
+    __module__ = "types"
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, **names: Any) -> None:
+        vars(self).update((checked_name(name), value) for name, value in names.items())
+
+    def __repr__(self) -> str:
+        return f"namespace({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+
+
+# Memory
+
+
+def has_references(kind: Any) -> bool:
+    """Whether elements of this numpy type are references."""
+    return bool(kind.hasobject) or kind.kind == "T"
+
+
+def check_memory(thing: Any) -> Any:
+    """`thing`, unless it is an array of references: written as bytes, those would forge objects.
+
+    Raises:
+        RefusedType: it is one.
+    """
+    kind = getattr(thing, "dtype", None) if module_of(type(thing)).partition(".")[0] == "numpy" else None
+    if kind is not None and has_references(kind):
+        raise RefusedType("the memory of an array of objects is not available in the sandbox")
+    return thing
+
+
+# Classes
+
+
+class StandIn(type):
+    """Class of classes that answer `type(x)` for a kind that programs may not construct.
+
+    Their plain attributes are those of the real class, so that `np.ndarray.sum(a)` works.
+    """
+
+    real: type
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:  # noqa: D102
+        raise RefusedType(f"cannot create '{cls.__name__}' instances")
+
+    def __getattr__(cls, name: str) -> Any:
+        if is_special(name) or not is_visible(cls.real):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return getattr(cls.real, name)
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return isinstance(thing, cls.real)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return other is cls
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__name__}'>"
+
+
+class Memory(StandIn):
+    """Class of the stand-in of `memoryview`."""
+
+    def __call__(cls, thing: Any) -> Any:  # noqa: D102
+        return memoryview(check_memory(thing))
+
+
+class Type(StandIn):
+    """Class of the stand-in of `type`."""
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:  # noqa: D102
+        if len(arguments) == 1 and not options:
+            return class_of(arguments[0])
+        from meta_tui.sandbox.building import make_class
+
+        return make_class(*arguments, **options)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return other is cls or other is ABSTRACT
+
+    def __getitem__(cls, parameter: Any) -> Any:
+        return typing.Type[parameter]  # noqa: UP006 - type[...] would hand out the real one
+
+
+def _make(meta: type[StandIn], real: type, module: str = "builtins") -> Any:
+    return meta(real.__name__, (), {"real": real, "__module__": module})
+
+
+TYPE: Final = _make(Type, type)
+ABSTRACT: Final = _make(StandIn, abc.ABCMeta)
+MEMORY: Final = _make(Memory, memoryview)
+SEALED: Final[set[type]] = {memoryview}
+"""Library classes whose `__new__` is not for programs."""
+_CLASSES: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType)
+_stand_ins: Final[dict[type, Any]] = {memoryview: MEMORY}
+_stand_ins.update((real, _make(StandIn, real)) for real in (*_CLASSES, *HIDDEN))
+
+
+def seal(real: type, meta: type[StandIn]) -> Any:
+    """Put a stand-in in the place of a library class; its class `meta` decides what calling it does."""
+    if real not in _stand_ins:
+        _stand_ins[real] = _make(meta, real, module_of(real))
+        SEALED.add(real)
+    return _stand_ins[real]
+
+
+def stand_in(cls: Any) -> Any:
+    """What a program gets for a class; anything else as it is."""
+    if not isinstance(cls, type) or isinstance(cls, StandIn):
+        return cls
+    return TYPE if issubclass(cls, type) else _stand_ins.get(cls, cls)
+
+
+def class_of(thing: Any) -> Any:
+    """The builtin `type` with one argument."""
+    kind = type(thing)
+    if issubclass(kind, Module):
+        kind = types.ModuleType
+    if kind not in _stand_ins and kind not in KNOWN and not issubclass(kind, type) and not is_visible(kind):
+        _stand_ins[kind] = _make(StandIn, kind)
+    return stand_in(kind)
+
+
+KNOWN.update((Module, SystemModule, Trace))

@@ -1,0 +1,33 @@
+"""Tracebacks of a program: its own frames only, as Python would print them."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Collection
+from types import TracebackType
+from typing import Any
+
+
+def traceback_lines(error: BaseException | None, filenames: Collection[str]) -> list[str]:
+    """The lines of a traceback, with the program's own frames only."""
+    if error is None:
+        return ["NoneType: None\n"]
+    found = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    chain: list[Any] = [found]
+    while chain:
+        item = chain.pop()
+        if item is not None:
+            item.stack = traceback.StackSummary.from_list([f for f in item.stack if f.filename in filenames])
+            chain += [item.__cause__, item.__context__, *(getattr(item, "exceptions", None) or ())]
+    return list(found.format())
+
+
+def line_in(error: BaseException, filename: str) -> int | None:
+    """The line of a file where an exception came from, None if it never was there."""
+    line: int | None = None
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
