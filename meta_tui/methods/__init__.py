@@ -126,5 +126,5 @@ def build(method: str, settings: Mapping[str, Any] | None = None) -> Method:
 
 def settings_of(method: Method) -> dict[str, Any]:
     """All settings of a method as plain JSON values, for the first line of a run log."""
-    settings: dict[str, Any] = msgspec.to_builtins(method)
+    settings: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(method))
     return settings

@@ -53,7 +53,8 @@ def left_behind(recording: Recording, run: str = "") -> Carried:
         raise UsageError(f"{started.method} carries nothing from run to run; {able} do")
     method: Any = build(started.method, started.settings)
     kept = [event for event in recording.events if isinstance(event, Stored)]
-    return Carried(method=started.method, run=run, knowledge=msgspec.to_builtins(method.carried(kept)))
+    plain = msgspec.json.decode(msgspec.json.encode(method.carried(kept)))
+    return Carried(method=started.method, run=run, knowledge=plain)
 
 
 def to_json(carried: Carried) -> bytes:

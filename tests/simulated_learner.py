@@ -1,0 +1,132 @@
+"""A SIMULATION of a model that errs on a failure mode until a rule that names it is in its prompt.
+
+No language model is asked anywhere here. It knows the right answers of the samples that it is
+given and uses them only to decide whether it "errs"; every word of it is invented. It shows what
+the machinery of MC2 does with a model that can be taught; it is no evidence about any real model.
+What it replies depends on the request and on a seed alone, never on time or order.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from meta_tui.chat import Reply, Usage
+from meta_tui.events import StreamItem
+from meta_tui.models.base import Call
+from meta_tui.tasks import Sample, family
+
+NOTE = (
+    "SIMULATION: a scripted learner that errs on a failure mode until a rule that names it is in its "
+    "prompt. No language model was called; the numbers say nothing about any model."
+)
+SLIP, REMAINS, NOTICED, FALSE_ALARM = 0.85, 0.05, 0.5, 0.05
+"""Chance to err on a mode unnamed and named, and of the Monitor to notice or to cry wolf."""
+
+_ENDS = (
+    "\n\nThe Reasoner's solution:",
+    "\n\nFeedback on an earlier attempt",
+    "\n\nReply with one JSON object",
+)
+_RULE = re.compile(r"^- (?:DO|AVOID): (.*?)(?: \(when .*\))?$", re.MULTILINE)
+_FAILED = re.compile(r"^\[(\S+)\] outcome failure", re.MULTILINE)
+
+
+def items(samples: Sequence[Sample]) -> tuple[StreamItem, ...]:
+    """The samples as a stream."""
+    return tuple(StreamItem(one.id, family(one.task).question(one)) for one in samples)
+
+
+def mode(sample: Sample) -> str:
+    """The failure mode of a sample: its theorem."""
+    return f"slips with {str(sample.meta['kind']).replace('_', ' ')}"
+
+
+class SimulatedLearner:
+    """Answers every role of MC2 (and any single prompt) as the module says."""
+
+    def __init__(self, samples: Sequence[Sample], seed: int = 0) -> None:
+        self._by_question = {family(one.task).question(one): one for one in samples}
+        self._by_name = {one.id: one for one in samples}
+        self._seed = seed
+
+    def __call__(self, call: Call) -> Reply:
+        """The reply to a call, with invented token counts."""
+        text = self._text(call)
+        sent = sum(len(message.content) for message in call.request.messages)
+        return Reply(text, finish_reason="stop", usage=Usage(sent // 4, max(1, len(text) // 4)))
+
+    def _text(self, call: Call) -> str:
+        asked = call.request.messages[-1].content
+        chance = random.Random(f"{self._seed}/{call.request.key}/{call.draw}")
+        roles: dict[str, Callable[[str, Call, random.Random], str]] = {
+            "reasoner": self._reason,
+            "monitor": self._audit,
+            "controller": self._control,
+        }
+        if call.role in roles:
+            return roles[call.role](asked, call, chance)
+        if call.name.startswith("Distil"):
+            return self._distil(asked, call.name.endswith("Reasoner"))
+        if call.name.startswith("Consolidate"):
+            return self._consolidate(asked)
+        return self._compose(asked)
+
+    def _sample(self, asked: str) -> Sample:
+        question = asked.rpartition("Problem:\n")[2]
+        for end in _ENDS:
+            question = question.partition(end)[0]
+        return self._by_question[question]
+
+    def _reason(self, asked: str, call: Call, chance: random.Random) -> str:
+        sample = self._sample(asked)
+        named = mode(sample) in call.request.messages[0].content
+        errs = chance.random() < (REMAINS if named else SLIP)
+        return f"1. I work on it.\n2. Hence the answer.\nFinal Answer: {wrong(sample) if errs else sample.target}"
+
+    def _audit(self, asked: str, call: Call, chance: random.Random) -> str:
+        sample = self._sample(asked)
+        errs = f"Final Answer: {sample.target}" not in asked
+        if chance.random() < (NOTICED if errs else FALSE_ALARM):
+            return "I doubt it.\nERROR_FOUND: YES\nERROR_STEP: 2\nERROR_DESCRIPTION: step 2 does not follow"
+        return "I agree.\nERROR_FOUND: NO\nERROR_STEP: NONE\nERROR_DESCRIPTION: NONE"
+
+    def _control(self, asked: str, call: Call, chance: random.Random) -> str:
+        if "ERROR_FOUND: YES" in asked:
+            return "ACTION: 3\nJUSTIFICATION: the audit convinces\nSUGGESTIONS: work through step 2 again"
+        return "ACTION: 1\nJUSTIFICATION: nothing speaks against it"
+
+    def _distil(self, asked: str, reasoner: bool) -> str:
+        failed = [self._by_name[name] for name in _FAILED.findall(asked)]
+        modes = Counter(mode(sample) for sample in failed)
+        avoid = [
+            {"rule": f"Guard against {name}", "when": "the problem is of this kind", "evidence_ids": []}
+            for name, _ in sorted(modes.items(), key=lambda entry: (-entry[1], entry[0]))
+        ]
+        return json.dumps({"do": [], "avoid": avoid if reasoner else []})
+
+    def _consolidate(self, asked: str) -> str:
+        rules = list(dict.fromkeys(_RULE.findall(asked)))
+        return json.dumps({"rules": [{"text": rule, "kind": "avoid"} for rule in rules[-12:]]})
+
+    def _compose(self, asked: str) -> str:
+        rules = "\n".join(dict.fromkeys(_RULE.findall(asked.partition("\n\nMonitor, ")[0])))
+        fields = {"P_R": f"You are the Reasoner.\n{rules}"}
+        if '"P_M"' in asked:
+            fields |= {"P_M": "You are the Monitor.", "P_C": "You are the Controller."}
+        return json.dumps(fields)
+
+
+def wrong(sample: Sample) -> str:
+    """An answer of the right type that is not the right one."""
+    match sample.meta["answer_type"]:
+        case "bool":
+            return "no" if sample.target == "yes" else "yes"
+        case "list":
+            return "[987, 654]"
+        case "float":
+            return f"{float(sample.target) * 2 + 1.5:.6g}"
+    return str(int(sample.target) + 1)
