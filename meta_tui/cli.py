@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("meta_tui.commands.show", "Compare two recorded runs, round by round."),
     "evaluate": ("meta_tui.commands.evaluate", "Run methods on tasks: intervals, paired tests, costs."),
     "report": ("meta_tui.commands.evaluate", "Report on an evaluation, recomputed from its logs."),
+    "diagnose": ("meta_tui.commands.diagnose", "What runs with workers covered, selected and remembered."),
     "compare": ("meta_tui.commands.evaluate", "Who won which sample of an evaluation."),
     "merge": ("meta_tui.commands.evaluate", "Put the shards of an evaluation together."),
     "tasks": ("meta_tui.commands.tasks", "Look at task families, make samples, grade answers."),

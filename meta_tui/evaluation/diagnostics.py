@@ -32,11 +32,13 @@ class Run(Value, frozen=True, kw_only=True):
         labels: artifact id -> whether its answer is correct; ids that cannot be graded are absent.
         submission: whether the submitted text is correct, None where it cannot be graded or where
             there is none. It counts as one of the solutions (y* is in V_sol).
+        graded: whether its sample is known; otherwise only the graph and the calls count.
     """
 
     trace: Trace
     labels: dict[str, bool]
     submission: bool | None = None
+    graded: bool = True
 
     @property
     def covered(self) -> bool:
@@ -326,9 +328,9 @@ def of_run(run: Run) -> dict[str, Any]:
         "on_frontier": on_frontier(trace),
         "labelled": len(run.labels),
         "correct": sum(run.labels.values()),
-        "covered": run.covered if run.labels or run.submission is not None else None,
+        "covered": run.covered if run.graded else None,
         "submission": run.submission,
-        "failure": run.failure if run.submission is not None or run.labels else None,
+        "failure": run.failure if run.graded else None,
         "first_correct": run.first_correct,
         "frontier_quality": _rounded(frontier_quality(run)),
         "selection_gain": _rounded(selection_gain_of(run)),
@@ -341,26 +343,28 @@ def of_run(run: Run) -> dict[str, Any]:
 
 def of_runs(runs: Sequence[Run]) -> dict[str, Any]:
     """Everything about the runs of one method on one task at one budget, as JSON values."""
-    n = len(runs)
-    success, covered = sum(r.selected for r in runs), sum(r.covered for r in runs)
+    graded = [r for r in runs if r.graded]
+    n = len(graded)
+    success, covered = sum(r.selected for r in graded), sum(r.covered for r in graded)
     used = [u for r in runs if (u := utilisation(r.trace)) is not None]
     shapes = [topology(r.trace) for r in runs]
     return {
-        "runs": n,
+        "runs": len(runs),
+        "graded": n,
         "score": _share(success, n),
         "score_interval": _interval(success, n),
         "coverage": _share(covered, n),
         "coverage_interval": _interval(covered, n),
-        "selection": selection(runs),
+        "selection": selection(graded),
         "selection_interval": _interval(success, covered),
-        "failures": dict(sorted(Counter(r.failure for r in runs if r.failure).items())),
-        "coverage_curve": [[k, _rounded(c)] for k, c in coverage_curve(runs)],
+        "failures": dict(sorted(Counter(r.failure for r in graded if r.failure).items())),
+        "coverage_curve": [[k, _rounded(c)] for k, c in coverage_curve(graded)],
         "calls": _mean([len(r.trace.strip) for r in runs]),
         "calls_interval": _mean_interval([len(r.trace.strip) for r in runs]),
         "utilisation": _mean(used),
         "graph": {name: _mean([getattr(s, name) for s in shapes]) for name in Topology.__struct_fields__},
-        "type2": {signal: type2(runs, signal) for signal in ("confidence", "verdict")},
-        "frontier_gain": selection_gain(runs),
+        "type2": {signal: type2(graded, signal) for signal in ("confidence", "verdict")},
+        "frontier_gain": selection_gain(graded),
         **frontier_shares(runs),
         "memory": _added([memory(r.trace) for r in runs]),
         "state_size": _mean([max(r.trace.state_sizes) for r in runs if r.trace.state_sizes]),

@@ -19,6 +19,7 @@ from meta_tui.evaluation import leases
 from meta_tui.evaluation.cells import Cell
 from meta_tui.events import RunFinished, Scored
 from meta_tui.methods import build
+from meta_tui.methods.artifacts import answer_of
 from meta_tui.protocol import MARKER, QUOTES, final_answer
 from meta_tui.run import Doors, Regrade, RunResult, Stop
 from meta_tui.runlog import last_event
@@ -213,10 +214,11 @@ def _regrade(sample: Sample, bench: Bench) -> Regrade:
 
 def graded_text(answer: str | None, reply: str) -> str:
     """What a grader is given: the whole last reply, or the answer in the expected form where the
-    reply does not hold it (methods whose answers are not their last reply)."""
+    reply does not hold it (methods whose answers are not their last reply). Of a worker's whole
+    text, submitted as it stands, only what follows its answer mark is the answer."""
     if answer is None or final_answer(reply) == answer:
         return reply
-    return f"{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}"
+    return f"{MARKER}\n{QUOTES}\n{answer_of(answer)}\n{QUOTES}"
 
 
 def _status(path: Path) -> str:

@@ -142,11 +142,10 @@ def _block(first: str, below: Sequence[str]) -> str:
 
 
 def answer_of(text: str) -> str:
-    """The answer inside a submitted text: what stands behind its last ANSWER mark, else the text.
-
-    Graders are given this: a submission is the whole text that a worker left.
-    """
-    if not any(_ANSWER.match(line) for line in text.split("\n")):
+    """The answer inside a submitted text, which may be all that a worker left; the text itself
+    where it has neither an ANSWER mark nor a line of confidence. Graders are given this."""
+    lines = text.split("\n")
+    if _confidence(lines)[0] is None and not any(_ANSWER.match(line) for line in lines):
         return text
     return read_worker(text).answer or text
 
