@@ -196,11 +196,26 @@ class Method(Protocol):
 
 @dataclass(slots=True)
 class _Strand:
+    """A sequential thread, and what was spent and kept before it began and by itself. A number of
+    the whole run would depend on how far other strands came, and so would not replay."""
+
     path: str
     busy: bool = False
+    calls: int = 0
+    tokens: int = 0
+    best: str | None = None
 
     def child(self, index: int) -> _Strand:
-        return _Strand(f"{self.path}.{index}" if self.path else str(index))
+        path = f"{self.path}.{index}" if self.path else str(index)
+        return _Strand(path, calls=self.calls, tokens=self.tokens)
+
+    def join(self, children: Sequence[_Strand]) -> None:
+        """Take over what strands that ended have spent, and the last answer kept, by index."""
+        calls, tokens = self.calls, self.tokens
+        for child in children:
+            self.calls += child.calls - calls
+            self.tokens += child.tokens - tokens
+            self.best = self.best if child.best is None else child.best
 
 
 @dataclass(slots=True)
@@ -226,9 +241,6 @@ class _Core:
     history: tuple[Message, ...] = ()
     draws: defaultdict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
     chances: dict[str, random.Random] = field(default_factory=dict)
-    calls: int = 0
-    tokens: int = 0
-    best: str | None = None
     last_reply: str = ""
     grade: Regrade | None = None
 
@@ -255,8 +267,9 @@ class Run:
 
     @property
     def calls(self) -> int:
-        """Model calls that this run made so far, recorded and cached ones included."""
-        return self._core.calls
+        """Model calls so far, recorded and cached ones included: those that were made before this
+        strand began, and its own."""
+        return self._strand.calls
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -358,9 +371,12 @@ class Run:
         """
         with self._busy("parallel"):
             branches = [self._open(role, name, self._strand.child(i)) for i, name in enumerate(names)]
-            results = await asyncio.gather(
-                *(_in_span(branch, work, i) for i, branch in enumerate(branches)), return_exceptions=True
-            )
+            try:
+                results = await asyncio.gather(
+                    *(_in_span(branch, work, i) for i, branch in enumerate(branches)), return_exceptions=True
+                )
+            finally:
+                self._strand.join([branch._strand for branch in branches])
         return _all_or_first_error(results)
 
     # What a method tells.
@@ -379,7 +395,7 @@ class Run:
 
     def budget(self) -> None:
         """Show the ledger at a point where the method looked at it."""
-        self._emit(BudgetChanged(self._core.calls, self._core.tokens, span=self._span.id))
+        self._emit(BudgetChanged(self._strand.calls, self._strand.tokens, span=self._span.id))
 
     def answered(self, text: str) -> None:
         """The answer of an instance of a stream (a run's own answer is its `Solution`)."""
@@ -387,7 +403,7 @@ class Run:
 
     def keep(self, answer: str) -> None:
         """The best answer so far: what a run that is stopped by its budget ends with."""
-        self._core.best = answer
+        self._strand.best = answer
 
     # Inside.
 
@@ -457,7 +473,7 @@ class Run:
         core = self._core
         recorded = core.journal.outcomes(effect, self._strand.path)
         if isinstance(effect, Requested):
-            core.calls += 1
+            self._strand.calls += 1
         result = recorded[-1] if recorded and _final(recorded[-1]) else await self._live(effect)
         match result:
             case Failed(kind="cancelled" | "budget"):
@@ -465,7 +481,7 @@ class Run:
             case Failed():
                 raise CallFailed(result.kind, result.message)
             case Replied(reply=reply):
-                core.tokens += reply.usage.total if reply.usage else 0
+                self._strand.tokens += reply.usage.total if reply.usage else 0
                 core.last_reply = core.last_reply if self._span.id else reply.text
         return result
 
@@ -589,16 +605,16 @@ async def _solve(method: Method, run: Run) -> RunResult:
     try:
         solution = await method.solve(run, core.started.question)
     except Stopped as error:
-        return _end(run, "budget" if error.kind == "budget" else "cancelled", error.kind, core.best)
+        return _end(run, "budget" if error.kind == "budget" else "cancelled", error.kind, run._strand.best)
     except CallFailed as error:
-        return _end(run, "failed", error.kind, core.best)
+        return _end(run, "failed", error.kind, run._strand.best)
     except asyncio.CancelledError:
-        _end(run, "cancelled", "cancelled", core.best)
+        _end(run, "cancelled", "cancelled", run._strand.best)
         raise
     except (ReplayError, RecordError):
         raise
     except Exception as error:
-        result = _end(run, "failed", f"exception {type(error).__name__}", core.best)
+        result = _end(run, "failed", f"exception {type(error).__name__}", run._strand.best)
         if core.journal.live:
             raise
         return result
@@ -629,7 +645,7 @@ def _finish(
 ) -> RunResult:
     core = run._core
     run._emit(RunFinished(status, reason))
-    return RunResult(status, reason, answer, core.calls, core.tokens, core.started, messages)
+    return RunResult(status, reason, answer, run._strand.calls, run._strand.tokens, core.started, messages)
 
 
 async def _in_span(run: Run, work: Callable[[Run, int], Awaitable[T]], index: int) -> T:

@@ -417,6 +417,17 @@ def test_a_reply_that_was_edited_with_its_id_is_a_difference(whole: Path) -> Non
                 again(parse(dumped(edited)))
 
 
+def test_an_effect_that_was_renumbered_with_its_outcome_is_a_difference(whole: Path) -> None:
+    """Key and address are as they were; only the place in the span is another."""
+    found = objects(whole)
+    index = first(found, "Requested", span="1")
+    found[index]["n"] = 7
+    reply = first(found, "Replied", span="1")
+    found[reply] = sealed({**found[reply], "n": 7})
+    with pytest.raises(Difference):
+        again(parse(dumped(found)))
+
+
 @pytest.mark.parametrize(
     ("name", "setting", "value"),
     [

@@ -900,15 +900,28 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 print(json.dumps(asked))
 """
 
+FREED = """
+import resource, signal, sys
+from pathlib import Path
+from meta_tui.errors import RecordError
+from meta_tui.events import Rejected, RoundStarted
+from meta_tui.runlog import Writer
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.RLIM_INFINITY))
+writer = Writer(Path(sys.argv[1]))
+for event in (Rejected("too long for what is left"), RoundStarted(1, 2)):
+    try:
+        writer.write(event)
+    except RecordError:
+        print("refused")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
 
-def test_a_disk_that_fills_in_the_middle_of_a_line_leaves_a_log_that_goes_on(tmp_path: Path) -> None:
-    """Half a line stands at the end and nothing behind it, whatever other strands still wanted to
-    write; every reply but those of the moment is kept, and the run can be resumed."""
-    whole = tmp_path / "whole.jsonl"
-    solve(three_strands, whole, Counting())
-    limits = range(100, whole.stat().st_size, 61)
+
+def in_a_child(script: str, *arguments: object) -> str:
+    """What a script prints that may ruin its process for files."""
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(tmp_path), *map(str, limits)],
+        [sys.executable, "-c", script, *map(str, arguments)],
         env={
             "PYTHONPATH": os.pathsep.join(map(str, (project(), project() / "tests", Path(__file__).parent))),
             "PATH": os.environ["PATH"],
@@ -919,7 +932,23 @@ def test_a_disk_that_fills_in_the_middle_of_a_line_leaves_a_log_that_goes_on(tmp
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    asked = json.loads(done.stdout)
+    return done.stdout
+
+
+def test_nothing_follows_half_a_line_even_if_room_is_made(tmp_path: Path) -> None:
+    """Another strand that writes when the disk has room again would damage the log for good."""
+    log = tmp_path / "run.jsonl"
+    assert in_a_child(FREED, log).split() == ["refused", "refused"]
+    assert log.read_bytes() == b'{"e":"Rejected","rea'
+
+
+def test_a_disk_that_fills_in_the_middle_of_a_line_leaves_a_log_that_goes_on(tmp_path: Path) -> None:
+    """Half a line stands at the end and nothing behind it, whatever other strands still wanted to
+    write; every reply but those of the moment is kept, and the run can be resumed."""
+    whole = tmp_path / "whole.jsonl"
+    solve(three_strands, whole, Counting())
+    limits = range(100, whole.stat().st_size, 61)
+    asked = json.loads(in_a_child(FULL, tmp_path, *limits))
     assert set(asked) == set(map(str, limits))
     for limit, count in asked.items():
         log = tmp_path / f"{limit}.jsonl"
@@ -930,3 +959,59 @@ def test_a_disk_that_fills_in_the_middle_of_a_line_leaves_a_log_that_goes_on(tmp
         assert count - kept <= 6, "at most those that were under way"
         assert go_on(log, Doors(Counting())).status == "answered"
         assert again(log).status == "answered"
+
+
+async def ledgers(run: Run) -> str:
+    """Strands that look at the ledger and keep answers while others are under way."""
+    await ask(run, "first")
+    seen: list[str] = []
+
+    async def work(run: Run, index: int) -> str:
+        for step in range(index + 1):
+            await ask(run, f"{index} {step}")
+            run.budget()
+        run.keep(f"from {index}")
+        return f"{index}: {run.calls}"
+
+    seen += await run.parallel("worker", ["a", "b", "c"], work)
+    run.budget()
+    return f"{' '.join(seen)} then {run.calls}"
+
+
+def test_what_a_strand_sees_of_the_ledger_does_not_depend_on_the_others(tmp_path: Path) -> None:
+    """A strand knows what was spent before it began and what it spent itself; who waits for it then
+    knows everything. Numbers of arrivals would replay as a difference."""
+    for seed in range(30):
+        log = tmp_path / f"{seed}.jsonl"
+        result = solve(ledgers, log, Shuffled(seed))
+        assert result.answer == "0: 2 1: 3 2: 4 then 7"
+        assert again(log).answer == result.answer
+        found = {
+            line["span"]: line["calls"]
+            for line in objects(log)
+            if line["e"] == "BudgetChanged" and line.get("span")
+        }
+        assert found == {"1": 2, "2": 3, "3": 4}
+        assert [line["calls"] for line in objects(log) if line["e"] == "BudgetChanged"][-1] == 7
+
+
+def test_the_best_answer_of_several_strands_is_that_of_the_last_by_index(tmp_path: Path) -> None:
+    """Whoever came first: a stopped run must end with the same answer when it is replayed."""
+
+    async def body(run: Run) -> str:
+        await ledgers(run)
+        return await ask(run, "last")
+
+    for seed in range(30):
+        log = tmp_path / f"{seed}.jsonl"
+        stop = Stop()
+
+        class Stopping(Shuffled):
+            async def answer(self, call: Call, tell: Tell, stop: Stop = stop) -> Answer:
+                if call.request.messages[-1].content == "last":
+                    raise Stopped("budget")
+                return await super().answer(call, tell)
+
+        result = solve(body, log, Stopping(seed), stop=stop)
+        assert (result.status, result.answer) == ("budget", "from 2")
+        assert again(log).answer == "from 2"
