@@ -24,9 +24,6 @@ from meta_tui.sources import header
 
 FOLDER = Path(__file__).parent / "prompts"
 SHIPPED = Path(prompts.__file__).parent
-OTHERS = ("amr_",)
-"""How texts begin whose snapshots stand in another file: test_meta_reasoning_prompts."""
-
 QUESTION = "<QUESTION>"
 PYTHON = call_text("Expert Python", "<INSTRUCTION>")
 
@@ -144,9 +141,7 @@ def test_every_reviewed_prompt_has_its_role_and_every_method_a_prompt() -> None:
 def test_every_shipped_text_of_these_methods_is_in_some_prompt() -> None:
     """A text that no role is sent would change unseen."""
     everything = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt"))
-    for path in SHIPPED.glob("*.txt"):
-        if path.name.startswith(OTHERS):
-            continue
+    for path in (SHIPPED / f"{name}.txt" for name in TEXTS):
         pieces = [piece for piece in path.read_text(encoding="utf-8").split("\n\n") if "{" not in piece]
         for piece in pieces:
             assert piece.strip() in everything, f"{path.name}: {piece[:60]!r}"
