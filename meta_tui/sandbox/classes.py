@@ -6,24 +6,10 @@ A class that a program made itself is not listed here; `guards` knows it by its 
 from __future__ import annotations
 
 import abc
-import ast
 import builtins
-import collections
-import collections.abc
-import contextlib
-import csv
-import datetime
-import decimal
-import enum
-import fractions
 import io
-import json
-import numbers
-import queue
-import random
 import types
 import typing
-import weakref
 from typing import Any, Final
 
 HIDDEN: Final[frozenset[type]] = frozenset(
@@ -61,33 +47,39 @@ EXTENSIBLE: Final[set[Any]] = {
     object, bool, bytearray, bytes, complex, dict, float, frozenset, int, list, property, set, str, tuple,
     *_EXCEPTIONS,
     abc.ABC,
-    ast.NodeVisitor,
-    collections.ChainMap, collections.Counter, collections.OrderedDict, collections.UserDict,
-    collections.UserList, collections.defaultdict, collections.deque,
-    *(getattr(collections.abc, name) for name in collections.abc.__all__),
-    contextlib.AbstractContextManager, contextlib.ContextDecorator, contextlib.ExitStack,
-    csv.Dialect, csv.excel,
-    datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.tzinfo,
-    decimal.Decimal, decimal.DecimalException,
-    enum.Enum, enum.Flag, enum.IntEnum, enum.IntFlag, enum.StrEnum,
-    fractions.Fraction,
     io.BytesIO, io.StringIO,
-    json.JSONDecodeError, json.JSONDecoder, json.JSONEncoder,
-    numbers.Complex, numbers.Integral, numbers.Number, numbers.Rational, numbers.Real,
-    queue.LifoQueue, queue.PriorityQueue, queue.Queue,
-    random.Random,
-    typing.Generic, typing.NamedTuple, typing.Protocol, typing.TypedDict,
+    typing.Generic, typing.Protocol,
     typing.SupportsAbs, typing.SupportsFloat, typing.SupportsIndex, typing.SupportsInt,
-    weakref.ref,
 }  # fmt: skip
-"""Library classes (and two functions that act as such) that a program may extend."""
+"""Library classes that a program may extend; `EXTENSIBLE_OF` joins when their module is loaded."""
+
+EXTENSIBLE_OF: Final[dict[str, str]] = {
+    "ast": "NodeVisitor",
+    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
+    "collections.abc": "Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView "
+    "Mapping MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
+    "contextlib": "AbstractContextManager ContextDecorator ExitStack",
+    "csv": "Dialect excel",
+    "datetime": "date datetime time timedelta tzinfo",
+    "decimal": "Decimal DecimalException",
+    "enum": "Enum Flag IntEnum IntFlag StrEnum",
+    "fractions": "Fraction",
+    "json": "JSONDecodeError JSONDecoder JSONEncoder",
+    "numbers": "Complex Integral Number Rational Real",
+    "queue": "LifoQueue PriorityQueue Queue",
+    "random": "Random",
+    "weakref": "ref",
+}
 
 MATCHABLE: Final[set[type]] = {
     complex, range, slice,
     *(_EXCEPTIONS - {AttributeError, NameError, ImportError, ModuleNotFoundError, UnboundLocalError}),
-    collections.ChainMap, collections.Counter, collections.OrderedDict, collections.UserDict,
-    collections.UserList, collections.defaultdict, collections.deque,
-    datetime.date, datetime.datetime, datetime.time, datetime.timedelta,
-    decimal.Decimal, fractions.Fraction,
 }  # fmt: skip
-"""Library classes of whose instances a pattern may read plain attributes."""
+"""Library classes of whose instances a pattern may read plain attributes; `MATCHABLE_OF` joins later."""
+
+MATCHABLE_OF: Final[dict[str, str]] = {
+    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
+    "datetime": "date datetime time timedelta",
+    "decimal": "Decimal",
+    "fractions": "Fraction",
+}

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import signal
-import site
 import struct
 import sys
-import sysconfig
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from meta_tui.sandbox import syscalls
 
 LINUX: Final = sys.platform == "linux"
-MACHINE: Final = {"x86_64": 0, "amd64": 0, "aarch64": 1, "arm64": 1}.get(platform.machine().lower())
+ARCHITECTURE: Final = os.uname().machine.lower() if hasattr(os, "uname") else ""
+MACHINE: Final = {"x86_64": 0, "amd64": 0, "aarch64": 1, "arm64": 1}.get(ARCHITECTURE)
 
 FILE_BYTES: Final = 1 << 20
 OPEN_FILES: Final = 32
@@ -90,7 +87,8 @@ def _bound(which: int, value: int) -> None:
 def address_space() -> int:
     """Bytes of address space in use, 0 where the system does not tell."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        with open("/proc/self/statm") as file:  # noqa: PTH123 - pathlib is slow to load
+            pages = int(file.read().split()[0])
     except OSError:
         return 0
     return pages * os.sysconf("SC_PAGESIZE")
@@ -165,28 +163,32 @@ def _landlock() -> str:
     return f"version {version}"
 
 
-def _allow_reading(ruleset: int, path: Path) -> None:
+def _allow_reading(ruleset: int, path: str) -> None:
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        rights = READ_FILE | READ_DIR if path.is_dir() else READ_FILE
+        rights = READ_FILE | READ_DIR if os.path.isdir(path) else READ_FILE  # noqa: PTH112
         rule = struct.pack("=Qi", rights, parent)
         _syscall(syscalls.LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, 0)
     finally:
         os.close(parent)
 
 
-def readable() -> list[Path]:
+LIBRARIES: Final = ("site-packages", "dist-packages", "lib-dynload")
+SYSTEM: Final = (
+    "/usr/share/zoneinfo", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib",
+    "/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/urandom",
+)  # fmt: skip
+
+
+def readable() -> list[str]:
     """Folders and files that a program's imports need: the library folders, no home, no secrets."""
-    paths = sysconfig.get_paths()
-    folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    folders += site.getsitepackages()
-    folders += ["/usr/share/zoneinfo", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"]
-    folders += ["/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/urandom"]
-    found = {Path(folder).resolve() for folder in folders}
-    return sorted(path for path in found if path.exists())
+    standard = os.path.dirname(os.__file__)  # noqa: PTH120
+    libraries = [path for path in sys.path if path.rstrip(os.sep).endswith(LIBRARIES)]
+    found = {os.path.realpath(path) for path in (standard, *libraries, *SYSTEM)}
+    return sorted(path for path in found if os.path.exists(path))  # noqa: PTH110
 
 
 # seccomp: a list of system calls that fail with EPERM
@@ -281,8 +283,7 @@ READING_EVENTS: Final = frozenset({"os.listdir", "os.scandir"})
 
 
 def _audit() -> str:
-    prefixes = tuple(str(path) for path in readable())
-    sys.addaudithook(_hook(prefixes))
+    sys.addaudithook(_hook(tuple(readable())))
     return "files, network, processes, memory"
 
 
@@ -323,7 +324,7 @@ def _is_below(path: Any, prefixes: tuple[str, ...]) -> bool:
 
 def _machine() -> int:
     if not LINUX or MACHINE is None:
-        raise Unavailable(f"no system call table for {sys.platform} on {platform.machine()}")
+        raise Unavailable(f"no system call table for {sys.platform} on {ARCHITECTURE}")
     return MACHINE
 
 

@@ -14,7 +14,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from meta_tui.sandbox.classes import HIDDEN
+from meta_tui.sandbox import repairs
+from meta_tui.sandbox.classes import EXTENSIBLE, EXTENSIBLE_OF, HIDDEN, MATCHABLE, MATCHABLE_OF
 from meta_tui.sandbox.ownership import RefusedImport
 from meta_tui.sandbox.standins import Module, StandIn, SystemModule
 
@@ -154,6 +155,9 @@ class Library:
         names: dict[str, Any] = {}
         if name in OFFERED:
             names = chosen(importlib.import_module(name), OFFERED[name])
+            EXTENSIBLE.update(names[cls] for cls in EXTENSIBLE_OF.get(name, "").split())
+            MATCHABLE.update(names[cls] for cls in MATCHABLE_OF.get(name, "").split())
+            repairs.repair()
         maker = self._made.get(name) or self._find(name)
         return presented({**names, **(maker(self) if maker else {})})
 

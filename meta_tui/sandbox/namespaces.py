@@ -6,7 +6,6 @@ copy that checks every key and writes it through.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from meta_tui.sandbox.ownership import (
@@ -77,6 +76,8 @@ class Names(dict[str, Any]):
         return dict(self)
 
     def __deepcopy__(self, memory: Any) -> dict[str, Any]:
+        import copy
+
         return copy.deepcopy(dict(self), memory)
 
 

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from copy import deepcopy
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
@@ -197,12 +195,14 @@ def translate_tree(tree: ast.AST, filename: str, mode: str) -> CodeType:
     return code
 
 
-@dataclass(slots=True)
 class Scope:
     """A method's body: its first parameter, and whether the answer about its class was used."""
 
-    first: str | None
-    used: bool = False
+    __slots__ = ("first", "used")
+
+    def __init__(self, first: str | None) -> None:
+        self.first = first
+        self.used = False
 
 
 class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
@@ -360,7 +360,7 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         owner = target.value = self.visit(target.value)
         if not self._may_be_pure(owner, target.attr):
             return self._guarded_update(node, target, self.visit(node.value))
-        native = ast.AugAssign(target, node.op, self.visit(deepcopy(node.value)))
+        native = ast.AugAssign(target, node.op, self.visit(_copied(node.value)))
         choice = ast.If(
             self._is_pure(owner), [native], self._guarded_update(node, target, self.visit(node.value))
         )
@@ -602,6 +602,12 @@ def _bound_names(node: ast.AST) -> Iterator[Any]:
             yield child.asname or child.name.partition(".")[0]
         elif not isinstance(child, ast.arg | ast.keyword | ast.Attribute):
             yield getattr(child, "name", None) or getattr(child, "rest", None)
+
+
+def _copied(node: ast.expr) -> ast.expr:
+    from copy import deepcopy
+
+    return deepcopy(node)
 
 
 def _as_list(result: Any) -> list[Any]:

@@ -6,22 +6,19 @@ escapes as an exception of this module. Limits are not here: the process has the
 
 from __future__ import annotations
 
-import gc
 import io
 import json
-import linecache
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any, Final
 
-from meta_tui.sandbox import policy, repairs, science
+from meta_tui.sandbox import policy, repairs, science, tracebacks
 from meta_tui.sandbox.interpreter import STRING, Interpreter
 from meta_tui.sandbox.modules import Library
 from meta_tui.sandbox.output import Buffer, Stream
 from meta_tui.sandbox.ownership import Refused
 from meta_tui.sandbox.substitutes import made_modules
-from meta_tui.sandbox.tracebacks import line_in, traceback_lines
+from meta_tui.sandbox.tracebacks import line_in
 
 FILENAME: Final = "program.py"
 DEPTH: Final = 1000
@@ -62,8 +59,7 @@ class Run:
         sys.stdout = sys.stderr = Stream(self.buffer)
         sys.stdin = io.StringIO(self.request.get("stdin", ""))
         sys.argv = [FILENAME]
-        lines = self.code.splitlines(keepends=True)
-        linecache.cache[FILENAME] = (len(self.code), None, lines, FILENAME)
+        tracebacks.keep_source(FILENAME, self.code)
 
     def _outcome(self) -> Answer:
         try:
@@ -92,7 +88,9 @@ class Run:
     def _prepared(self) -> tuple[dict[str, Any], Any]:
         sys.setrecursionlimit(COMPILE_DEPTH)
         if not self.guarded:
-            repairs.fix_seeds()
+            import random
+
+            repairs.fix_seeds(random)
             space = {"__name__": "__main__", "__builtins__": __builtins__}
             return space | self._inputs(), compile(self.code, FILENAME, "exec", dont_inherit=True)
         code = policy.translate(self.code, FILENAME)
@@ -133,12 +131,12 @@ class Run:
 
     def _syntax(self, error: Exception) -> Answer:
         line = error.lineno if isinstance(error, SyntaxError) else None
-        return self._answer("syntax", "".join(traceback.format_exception_only(error)).rstrip("\n"), line)
+        return self._answer("syntax", tracebacks.last_lines(error), line)
 
     def _failed(self, status: str, error: BaseException) -> Answer:
         line = line_in(error, FILENAME)
         try:
-            text = "".join(traceback_lines(error, self.filenames)).rstrip("\n")
+            text = "".join(tracebacks.traceback_lines(error, self.filenames)).rstrip("\n")
         except Exception:  # noqa: BLE001 - an exception of the program may break its own traceback
             text = f"{type(error).__name__}"
         return self._answer(status, text, line)
@@ -157,6 +155,8 @@ class Run:
         for private in (True, False):
             for name in [name for name in space if name.startswith("_") == private and name[:2] != "__"]:
                 space[name] = None
+        import gc
+
         gc.collect()
 
 

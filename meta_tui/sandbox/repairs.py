@@ -7,10 +7,8 @@ process runs one program and ends, so nothing has to be put back.
 
 from __future__ import annotations
 
-import copy
-import enum
-import linecache
-import random
+import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from meta_tui.sandbox.building import check_base
@@ -20,33 +18,36 @@ SEED: Final = 0
 
 
 def repair() -> None:
-    """Make all changes; call it once, before a program runs."""
-    _repair_enum()
-    _repair_copy()
-    fix_seeds()
-    close_files()
+    """Repair what is loaded and not repaired yet; call it after every import and before the program."""
+    for name, change in REPAIRS.items():
+        if name in sys.modules and name not in _repaired:
+            _repaired.add(name)
+            change(sys.modules[name])
 
 
-def close_files() -> None:
+_repaired: Final[set[str]] = set()
+
+
+def _repair_linecache(linecache: Any) -> None:
     """No traceback and no warning reads a source file."""
     linecache.updatecache = lambda *_: []
 
 
-def fix_seeds() -> None:
+def fix_seeds(random: Any) -> None:
     """A random generator without a seed gets a fixed one."""
     original = random.Random.seed
 
-    def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
+    def seed(self: Any, a: Any = None, version: int = 2) -> None:
         original(self, SEED if a is None else a, version)
 
-    random.Random.seed = seed  # type: ignore[method-assign]
+    random.Random.seed = seed
     random.seed = random._inst.seed
     random.seed()
 
 
-def _repair_enum() -> None:
+def _repair_enum(enum: Any) -> None:
     """`Enum("X", names)` makes attributes of its names, and a class with any base."""
-    original: Any = enum.EnumType._create_  # type: ignore[attr-defined]
+    original = enum.EnumType._create_
 
     def create(cls: Any, class_name: Any, names: Any, **options: Any) -> Any:
         if options.get("type") is not None:
@@ -54,7 +55,7 @@ def _repair_enum() -> None:
         options["module"] = PROGRAM
         return original(cls, exact(class_name), _members(names), **options)
 
-    enum.EnumType._create_ = create  # type: ignore[attr-defined]
+    enum.EnumType._create_ = create
 
 
 def _members(names: Any) -> Any:
@@ -71,9 +72,9 @@ def _member(item: Any) -> Any:
     return checked_name(name), value
 
 
-def _repair_copy() -> None:
+def _repair_copy(copy: Any) -> None:
     """Copying writes the state that an object reports; special names have no place in it."""
-    original: Any = copy._reconstruct  # type: ignore[attr-defined]
+    original = copy._reconstruct
 
     def reconstruct(
         x: Any, memo: Any, func: Any, args: Any, state: Any = None, *rest: Any, **options: Any
@@ -84,4 +85,12 @@ def _repair_copy() -> None:
                     refuse_attribute(name)
         return original(x, memo, func, args, state, *rest, **options)
 
-    copy._reconstruct = reconstruct  # type: ignore[attr-defined]
+    copy._reconstruct = reconstruct
+
+
+REPAIRS: Final[dict[str, Callable[[Any], None]]] = {
+    "copy": _repair_copy,
+    "enum": _repair_enum,
+    "linecache": _repair_linecache,
+    "random": fix_seeds,
+}

@@ -100,7 +100,7 @@ def spawn(kind: Kind, without: Collection[str]) -> Worker:
     folder = Path(tempfile.mkdtemp(prefix="meta-tui-"))
     try:
         process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-B", "-c", _bootstrap(kind, without)],
+            [sys.executable, "-S", "-s", "-P", "-c", _bootstrap(kind, without)],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -118,8 +118,10 @@ def spawn(kind: Kind, without: Collection[str]) -> Worker:
 
 
 def _bootstrap(kind: Kind, without: Collection[str]) -> str:
+    """The worker's program. It gets our search path instead of running the site module again."""
+    paths = [path for path in sys.path if path] + [ROOT]
     return (
-        f"import sys; sys.path.append({ROOT!r}); from meta_tui.sandbox.worker import main; "
+        f"import sys; sys.path[:] = {paths!r}; from meta_tui.sandbox.worker import main; "
         f"main({kind!r}, {sorted(without)!r})"
     )
 

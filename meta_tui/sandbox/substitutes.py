@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import ast
 import collections
-import dataclasses
 import functools
 import gc
 import operator
 import struct
 import sys
 import time
-import traceback
 import types
 import typing
 from collections.abc import Callable
@@ -37,7 +35,7 @@ from meta_tui.sandbox.ownership import (
 )
 from meta_tui.sandbox.policy import is_special
 from meta_tui.sandbox.standins import ABSTRACT, SimpleNamespace, Trace, check_memory, stand_in
-from meta_tui.sandbox.tracebacks import traceback_lines
+from meta_tui.sandbox.tracebacks import last_lines, traceback_lines
 
 
 def made_modules(filename: str) -> dict[str, Maker]:
@@ -87,6 +85,8 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
         return lambda cls: dataclass(cls, **options)
     if not isinstance(cls, type) or not is_own(cls):
         raise RefusedType("dataclass() takes a class of the program")
+    import dataclasses
+
     for name in vars(cls).get("__annotations__", {}):
         if type(name) is not str or not name.isidentifier() or is_special(name):
             raise RefusedType("a field needs an ordinary name")
@@ -317,7 +317,9 @@ def traceback_names(filename: str) -> dict[str, Any]:
     return {
         "format_exc": format_exc,
         "format_exception": format_exception,
-        "format_exception_only": traceback.format_exception_only,
+        "format_exception_only": lambda kind, error=None, **_: [
+            last_lines(kind if error is None else error) + "\n"
+        ],
         "print_exc": print_exc,
         "print_exception": print_exception,
         "print_tb": lambda *_, **__: None,

@@ -1,17 +1,29 @@
-"""Tracebacks of a program: its own frames only, as Python would print them."""
+"""Tracebacks of a program: its own frames only, as Python would print them.
+
+The machinery is loaded when a traceback is wanted, which most programs never do.
+"""
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Collection
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
+
+from meta_tui.sandbox import repairs
+
+_sources: Final[dict[str, str]] = {}
+
+
+def keep_source(filename: str, source: str) -> None:
+    """Remember the text of a program, whose lines tracebacks show."""
+    _sources[filename] = source
 
 
 def traceback_lines(error: BaseException | None, filenames: Collection[str]) -> list[str]:
     """The lines of a traceback, with the program's own frames only."""
     if error is None:
         return ["NoneType: None\n"]
+    traceback = _machinery()
     found = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
     chain: list[Any] = [found]
     while chain:
@@ -20,6 +32,21 @@ def traceback_lines(error: BaseException | None, filenames: Collection[str]) -> 
             item.stack = traceback.StackSummary.from_list([f for f in item.stack if f.filename in filenames])
             chain += [item.__cause__, item.__context__, *(getattr(item, "exceptions", None) or ())]
     return list(found.format())
+
+
+def last_lines(error: BaseException) -> str:
+    """What Python says of an exception, without its traceback."""
+    return "".join(_machinery().format_exception_only(error)).rstrip("\n")
+
+
+def _machinery() -> Any:
+    import linecache
+    import traceback
+
+    repairs.repair()
+    for filename, source in _sources.items():
+        linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    return traceback
 
 
 def line_in(error: BaseException, filename: str) -> int | None:

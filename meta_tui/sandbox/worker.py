@@ -1,6 +1,6 @@
 """The child process: import, lock down, say ready, read one program, answer, end.
 
-It runs as `python -s -P -B -c ...` with a socket as standard input and nothing else of the app. It
+It runs as `python -S -s -P -c ...` with a socket as standard input and nothing else of the app. It
 has locked itself down before it reads the program; what it answers is data to the app. Only the
 app's clock bounds it from outside.
 """
@@ -8,9 +8,7 @@ app's clock bounds it from outside.
 from __future__ import annotations
 
 import os
-import platform
 import sys
-import traceback
 import types
 from typing import Any, Final, NoReturn
 
@@ -32,9 +30,12 @@ def main(kind: str, without: list[str]) -> NoReturn:
         used = lockdown.address_space()
         layers = lockdown.lock(without)
     except BaseException:  # noqa: BLE001 - the worker boundary: the app is told why
-        wire.write(channel, {"failed": traceback.format_exc()})
+        wire.write(channel, {"failed": _trouble()})
         os._exit(1)
-    wire.write(channel, {"layers": layers, "python": platform.python_version(), "policy": policy.VERSION})
+    wire.write(
+        channel,
+        {"layers": layers, "python": "{}.{}.{}".format(*sys.version_info[:3]), "policy": policy.VERSION},
+    )
     try:
         request = wire.read(channel)
     except (EOFError, OSError, ValueError):
@@ -53,8 +54,14 @@ def _serve(channel: int, request: dict[str, Any], used: int) -> NoReturn:
     try:
         program.run(request, finish)
     except BaseException:  # noqa: BLE001 - the worker boundary: our own fault is told, not hidden
-        finish({"status": "crash", "stdout": "", "error": traceback.format_exc()[-2000:]})
+        finish({"status": "crash", "stdout": "", "error": _trouble()})
     os._exit(0)
+
+
+def _trouble() -> str:
+    import traceback
+
+    return traceback.format_exc()[-2000:]
 
 
 def _move_channel() -> int:
