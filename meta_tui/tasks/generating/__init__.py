@@ -34,7 +34,11 @@ T = TypeVar("T")
 
 
 def chance(task: str, seed: int, index: int, attempt: int = 0) -> random.Random:
-    """The source of chance of one item; a further attempt at it has its own."""
+    """The source of chance of one item; a further attempt at it has its own.
+
+    Raises:
+        UsageError: index or seed is negative.
+    """
     if index < 0 or seed < 0:
         raise UsageError(f"index {index} and seed {seed} of a sample cannot be negative")
     return random.Random(f"{task}:{seed}:{index}" + (f":{attempt}" if attempt else ""))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from meta_tui.errors import UsageError
 from meta_tui.tasks import SPLITS, Sample
-from meta_tui.tasks.generating import among, make, split_of, within
+from meta_tui.tasks.generating import among, chance, make, split_of, within
 
 Numbers = tuple[int, ...]
 STRATA = ("", "easy", "medium", "hard", "fraction")
@@ -59,6 +59,7 @@ def generate(
     """
     among("stratum", stratum, STRATA)
     within("unsolvable", unsolvable, 0, 1)
+    chance("game24", seed, index)
     impossible = floor(index * unsolvable)
     hopeless = floor((index + 1) * unsolvable) > impossible
     place = impossible if hopeless else index - impossible
