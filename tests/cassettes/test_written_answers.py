@@ -12,6 +12,7 @@ from itertools import combinations, permutations, product
 import pytest
 from written import SHIPPED, story
 
+from meta_tui.methods.artifacts import answer_of
 from meta_tui.runlog import read
 
 
@@ -285,3 +286,39 @@ def test_shop_is_open_on_25_days() -> None:
     assert (len(days), days[0][1]) == (30, 5)
     assert [day for day, week in days if week == SUNDAY] == [2, 9, 16, 23, 30]
     assert answer("baseline-standard") == str(sum(week != SUNDAY for _, week in days)) == "25"
+
+
+# Agentic meta-reasoning, Direct Control, RLM.
+
+
+def test_multiples_of_seven_or_eleven_but_not_both() -> None:
+    assert sum((n % 7 == 0) != (n % 11 == 0) for n in range(1, 1000)) == 208
+    assert sum(n % 7 == 0 or n % 11 == 0 for n in range(1, 1000)) == 220
+    assert answer_of(answer("staged-early-stop")) == answer_of(answer("direct-two-agree")) == "208"
+
+
+def test_remainders_the_attempts_are_wrong_as_the_story_says_and_the_answer_is_the_smallest() -> None:
+    def fits(n: int) -> bool:
+        return all(n % k == 1 for k in range(2, 7)) and n % 7 == 0
+
+    assert min(n for n in range(1, 1000) if fits(n)) == 301
+    assert fits(721)
+    assert [91 % k for k in range(2, 8)] == [1, 1, 3, 1, 1, 0]
+    assert answer_of(answer("staged-forced")) == answer_of(answer("direct-forced")) == "301"
+
+
+def test_teams_that_keep_two_players_apart() -> None:
+    splits = {
+        frozenset((frozenset(team), frozenset(range(8)) - frozenset(team)))
+        for team in combinations(range(8), 4)
+    }
+    apart = [split for split in splits if not any({0, 1} <= team for team in split)]
+    assert (len(splits), len(apart)) == (35, 20)
+    assert answer_of(answer("staged-note-repair")) == answer_of(answer("direct-repair")) == "20"
+
+
+def test_orchard_the_south_has_most_apples() -> None:
+    lines = story("rlm-orchard")[0].split("\n")[1:]
+    sums = {line.split(":")[0]: sum(map(int, re.findall(r"\d+", line))) for line in lines}
+    assert sums == {"north": 60, "east": 62, "south": 63, "west": 61}
+    assert answer("rlm-orchard") == max(sums, key=lambda name: sums[name]) == "south"
