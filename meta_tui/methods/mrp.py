@@ -46,7 +46,7 @@ POOLS: Mapping[PoolName, tuple[str, ...]] = {
 
 _CHOICE = re.compile(r">>\s{0,3}FINAL CHOICE:\s{0,3}(.{1,80})", re.IGNORECASE)
 _GRADE = re.compile(
-    r"[\s>*#-]{0,9}GRADE\s{1,3}(.{1,40}?)[*\s]{0,3}:[*\s]{0,5}([1-7])(?![\d.])", re.IGNORECASE
+    r"[\s>*#-]{0,9}GRADE\s{1,3}(.{1,40}?)[*\s]{0,3}:[*\s]{0,5}([1-7])(?!\d|\.\d)", re.IGNORECASE
 )
 
 

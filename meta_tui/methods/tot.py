@@ -23,7 +23,7 @@ from meta_tui.methods.stream import each
 from meta_tui.run import Run, Solution
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-_RATING = re.compile(r"rating\W{0,9}(10|[1-9])(?![\d.])", re.IGNORECASE)
+_RATING = re.compile(r"rating\W{0,9}(10|[1-9])(?!\d|\.\d)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
