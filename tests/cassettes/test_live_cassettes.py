@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import recorded
+from live_runs import logs
 from local_model import NAME
 
 from meta_tui.events import AnyEvent, CodeFinished, Replied, Requested, SpanStarted
@@ -121,7 +122,7 @@ def test_the_weekdays_are_right() -> None:
 def test_pasting_again_gives_the_same_run(tmp_path: Path) -> None:
     """Through a real terminal: the same requests and the same outcomes, at other times."""
     recorded.record_pasted(tmp_path, pause=0.0)
-    (log,) = recorded.logs(tmp_path)
+    (log,) = logs(tmp_path)
     assert outcomes(read(log)) == outcomes(kept(PASTED))
 
 
