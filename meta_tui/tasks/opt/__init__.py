@@ -27,6 +27,9 @@ EXACT_WHEN_LARGE = ("knapsack", "sheet")
 LONGEST = 20_000
 """Characters of an answer that are read, counted from its end."""
 
+MOST_LEVELS = 3
+"""Lists in lists in lists: no construction nests deeper."""
+
 _NUMBERS_ONLY = re.compile(r"[\[\]\d\s,-]*")
 
 
@@ -97,19 +100,29 @@ def _judge(sample: Sample, answer: str) -> Grade:
 
 def _construction(answer: str) -> list[Any] | None:
     """The longest JSON list of numbers in the answer, the last of equally long ones."""
-    answer = answer[-LONGEST:]
-    found: list[Any] | None = None
-    length, place = 0, answer.find("[")
-    while place >= 0:
-        whole = _NUMBERS_ONLY.match(answer, place)
-        text = whole.group().rstrip(" \n\t\r,-0123456789") if whole else ""
-        try:
-            value, end = json.JSONDecoder().raw_decode(text)
-        except (json.JSONDecodeError, RecursionError):
-            value, end = None, 1
-        if isinstance(value, list) and end >= length:
-            found, length = value, end
-        place = answer.find("[", place + end)
+    text = answer[-LONGEST:]
+    for start, end in sorted(_brackets(text), key=lambda pair: (pair[0] - pair[1], -pair[0])):
+        if _NUMBERS_ONLY.fullmatch(text, start, end):
+            try:
+                return json.loads(text[start:end])  # type: ignore[no-any-return]
+            except (json.JSONDecodeError, RecursionError):
+                continue
+    return None
+
+
+def _brackets(text: str) -> list[tuple[int, int]]:
+    """Where each pair of square brackets begins and ends that holds at most MOST_LEVELS of them."""
+    opened: list[tuple[int, int]] = []
+    found = []
+    for place, character in enumerate(text):
+        if character == "[":
+            opened.append((place, 1))
+        elif character == "]" and opened:
+            start, height = opened.pop()
+            if height <= MOST_LEVELS:
+                found.append((start, place + 1))
+            if opened:
+                opened[-1] = (opened[-1][0], max(opened[-1][1], height + 1))
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable
 
 Point = tuple[float, float]
@@ -19,6 +20,9 @@ LONGEST = 2000
 
 DEEPEST = 60
 """Levels of a formula; deeper ones are refused before they are followed."""
+
+
+_LEFT_SIDE = re.compile(r"^[A-Za-z]\w{0,30}\s*(?:\(\s*x\s*,\s*y\s*\)\s*)?=(?!=)")
 
 
 class NotAFormula(Exception):
@@ -49,7 +53,7 @@ def read(text: str) -> ast.expr:
     Raises:
         NotAFormula: the text is something else.
     """
-    formula = text.strip().rpartition("=")[2].strip().replace("^", "**")
+    formula = _LEFT_SIDE.sub("", text.strip()).strip().replace("^", "**")
     if not formula or len(formula) > LONGEST:
         raise NotAFormula("no formula" if not formula else f"longer than {LONGEST} characters")
     try:
