@@ -323,17 +323,22 @@ async def _rows(folder: Path, graders: Sequence[str]) -> list[Row]:
 
 
 async def _report(folder: Path, grader: str, form: str, out: Path | None) -> int:
-    from meta_tui.evaluation import cells, pages, report
+    from meta_tui.evaluation import cells, diagnosing, pages, plots, report
 
     rows = await _rows(folder, (grader,) if form != "csv" else ("strict", "paper"))
     plan = cells.read_plan(folder)
     summary = report.summary(plan, rows, grader)
+    runs = await diagnosing.of_folder(folder, grader) if form in ("html", "json") else []
+    summary |= {"diagnostics": diagnosing.grouped(runs)} if runs else {}
     makers: dict[str, Callable[[], str]] = {
         "text": lambda: _text(summary),
         "md": lambda: pages.markdown(summary),
         "csv": lambda: pages.csv_rows(rows),
         "html": lambda: pages.html(
-            summary, rows, f"{', '.join(plan.tasks)}: {', '.join(summary['methods'])}"
+            summary,
+            rows,
+            f"{', '.join(plan.tasks)}: {', '.join(summary['methods'])}",
+            plots.section(summary.get("diagnostics", ()), [one.run for one in runs]),
         ),
         "json": lambda: _json(summary),
     }

@@ -113,8 +113,14 @@ def _cell(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def html(summary: dict[str, Any], rows: Sequence[Row], title: str = "Evaluation") -> str:
-    """The report as one self-contained page."""
+def html(
+    summary: dict[str, Any], rows: Sequence[Row], title: str = "Evaluation", diagnostics: str = ""
+) -> str:
+    """The report as one self-contained page.
+
+    Args:
+        diagnostics: plots of runs with workers as HTML (`plots.section`), empty where there are none.
+    """
     inks = {m: INKS[i % len(INKS)] for i, m in enumerate(summary["methods"])}
     states = ", ".join(f"{n} {state}" for state, n in summary["cells"].items() if state != "total")
     body = [
@@ -138,6 +144,7 @@ def html(summary: dict[str, Any], rows: Sequence[Row], title: str = "Evaluation"
         _experts(summary["experts"]),
         "<h2>Beside accuracy</h2>",
         _html_table(DETAIL_HEADS, map(detail_columns, summary["table"])),
+        f"<h2>Workers and artifacts</h2>{diagnostics}" if diagnostics else "",
         "<h2>Samples</h2>",
         _samples(rows, summary),
     ]
