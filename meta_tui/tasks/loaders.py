@@ -340,7 +340,12 @@ def _theorem_answer(place: _Place, answer: Any) -> tuple[str, str]:
 
 def _mgsm(path: Path, text: str, task: str) -> Iterator[Sample]:
     task = task or path.stem.lower()
-    family(task)
+    try:
+        family(task)
+    except UsageError as error:
+        raise UsageError(
+            f"{path}: the name says no language ({error}); give --task, such as mgsm_de"
+        ) from error
     index = 0
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
