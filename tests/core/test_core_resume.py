@@ -28,12 +28,12 @@ from scripted_runs import (
 )
 
 from meta_tui.errors import CallFailed, NotARunLog, UnknownSetting, UsageError
-from meta_tui.events import CodeFinished, Failed, Parent, Replied, Result, RunFinished, to_json
+from meta_tui.events import CodeFinished, Failed, Parent, Replied, Result, RunFinished, Source, to_json
 from meta_tui.models.base import Attempt
 from meta_tui.models.scripted import Line, ScriptedModel
 from meta_tui.run import Doors, Stop
 from meta_tui.runlog import parse, read, seal
-from meta_tui.sources import fork
+from meta_tui.sources import fork, message_log, message_log_digest
 from meta_tui.store import shipped
 
 ENDED_BY_ITSELF = [case for case in CASES if case.status != "failed"]
@@ -385,3 +385,20 @@ def test_a_fork_of_a_stopped_run_is_not_stopped(tmp_path: Path) -> None:
         new = fork(recording, "p", line, tmp_path / f"{line}.jsonl", f"{line}")
         assert go_on(new, doors_of(case, script, b"")[0]).answer == "42"
         assert again(new).answer == "42"
+
+
+def test_a_fork_of_an_imported_run_is_a_run_of_its_own(tmp_path: Path) -> None:
+    """It goes another way, so it will not give the authors' history back and does not claim to."""
+    case = case_named("two_calls")
+    log = tmp_path / "run.jsonl"
+    script = record(case, log)
+    messages = message_log(again(log).messages)
+    started = replaced(case.header(), source=Source("M", "t", 0, message_log_digest(messages)))
+    imported = tmp_path / "imported.jsonl"
+    run(case.build(), started, doors_of(case, script, b"")[0], imported)
+    assert again(imported).answer == "42"
+    line = line_of(imported, "Replied", -1)
+    new = fork(read(imported), "p", line, tmp_path / "new.jsonl", "new", edit=FINAL.replace("42", "41"))
+    assert go_on(new, Doors()).answer == "41"
+    assert read(new).started.source is None
+    assert again(new).answer == "41"

@@ -1015,3 +1015,16 @@ def test_the_best_answer_of_several_strands_is_that_of_the_last_by_index(tmp_pat
         result = solve(body, log, Stopping(seed), stop=stop)
         assert (result.status, result.answer) == ("budget", "from 2")
         assert again(log).answer == "from 2"
+
+
+def test_an_answer_may_be_empty_and_is_an_answer(tmp_path: Path) -> None:
+    """None is no answer; nothing between the quotes is one, in the log too."""
+    log = tmp_path / "run.jsonl"
+
+    async def body(run: Run) -> str:
+        return (await ask(run, "q"))[:0]
+
+    assert solve(body, log).status == "answered"
+    assert {"e": "Answered", "text": ""} in objects(log)
+    assert read(log).answer == ""
+    assert again(log).answer == ""
