@@ -35,6 +35,7 @@ from meta_tui.events import (
     SpanFinished,
     SpanStarted,
     Stored,
+    parent_span,
 )
 
 BlockKind = Literal[
@@ -96,6 +97,7 @@ class SpanView(msgspec.Struct, frozen=True):
 
     Attributes:
         round: the round in which it began.
+        at_round: the round that it is in itself; 0 where it has none.
         facts: of the last call: tokens, seconds, where it came from.
         cached: the last reply came from the cache.
     """
@@ -105,6 +107,7 @@ class SpanView(msgspec.Struct, frozen=True):
     name: str
     strand: str = ""
     round: int = 0
+    at_round: int = 0
     phase: Phase = "waiting"
     blocks: tuple[Block, ...] = ()
     facts: str = ""
@@ -142,7 +145,8 @@ class RunState(msgspec.Struct, frozen=True):
         status: `waiting` before the first event, `running`, or the status of `RunFinished`.
         tokens: of the calls whose usage is known; `unknown_tokens` says that some is not.
         cost: dollars of live calls whose price is known; `unknown_cost` says that some is not.
-        spans: by id, in the order in which they began; "" first.
+        round, limit: of the run itself, or of the part that last began one.
+        spans: by id, in the order in which they began; `in_order` gives them as a tree.
         seen: events applied so far, `Delta`s not counted.
         trouble: why the source of the events broke off, in a person's words.
     """
@@ -209,14 +213,13 @@ def _applied(state: RunState, event: AnyEvent) -> RunState:
         case RunStarted():
             return _begun(state, event)
         case SpanStarted():
-            view = SpanView(event.span, event.role, event.name, event.strand, state.round)
-            return _with_span(state, view)
+            number = _round_of(state, parent_span(event.span))
+            return _with_span(state, SpanView(event.span, event.role, event.name, event.strand, number))
         case SpanFinished():
             phase: Phase = "done" if event.status == "done" else event.status
             return _with_span(state, _replace(_span(state, event.span), phase=phase))
         case RoundStarted():
-            block = Block("round", (f"ROUND {event.number} of {event.limit}",))
-            return _noted(_replace(state, round=event.number, limit=event.limit), event.span, block)
+            return _round(state, event)
         case Requested() | CodeStarted() | EmbedStarted() | ScoreStarted():
             return _effect(state, event)
         case Replied() | Failed() | CodeFinished() | Embedded():
@@ -235,6 +238,30 @@ def _applied(state: RunState, event: AnyEvent) -> RunState:
             return _finished(state, event)
         case BudgetChanged() | Delta():
             return state
+
+
+def in_order(state: RunState) -> list[SpanView]:
+    """The parts of a run as a tree: the same however parallel parts happened to interleave."""
+    return sorted(state.spans.values(), key=lambda span: [int(n) for n in span.id.split("/") if n.isdigit()])
+
+
+def _round(state: RunState, event: RoundStarted) -> RunState:
+    span = _replace(_span(state, event.span), at_round=event.number)
+    shown = _with_span(state, span)
+    if not event.span or not shown.spans.get("", span).at_round:
+        shown = _replace(shown, round=event.number, limit=event.limit)
+    return _noted(shown, event.span, Block("round", (f"ROUND {event.number} of {event.limit}",)))
+
+
+def _round_of(state: RunState, span: str) -> int:
+    """The round in which something in a span happens: its own, else that of what is around it."""
+    while span:
+        view = state.spans.get(span)
+        if view and view.at_round:
+            return view.at_round
+        span = parent_span(span)
+    root = state.spans.get("")
+    return root.at_round if root else 0
 
 
 def _begun(state: RunState, event: RunStarted) -> RunState:
@@ -268,7 +295,7 @@ def _effect(state: RunState, event: Requested | CodeStarted | EmbedStarted | Sco
         event.span,
         event.n,
         span.name,
-        state.round,
+        _round_of(state, event.span),
         state.seen,
         event,
     )
@@ -455,7 +482,8 @@ def _scored(state: RunState, event: Scored) -> RunState:
 
 
 def _rejected(state: RunState, event: Rejected) -> Block:
-    where = f"round {state.round}: " if state.round else ""
+    number = _round_of(state, event.span)
+    where = f"round {number}: " if number else ""
     return Block("notice", (f"{where}{event.reason}; a reminder follows",))
 
 
@@ -489,7 +517,7 @@ def code_facts(result: CodeResult, how: How | None) -> str:
 
 
 def _span(state: RunState, span: str) -> SpanView:
-    return state.spans.get(span) or SpanView(span, "", span or "run", round=state.round)
+    return state.spans.get(span) or SpanView(span, "", span or "run")
 
 
 def _with_span(state: RunState, view: SpanView) -> RunState:

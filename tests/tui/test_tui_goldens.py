@@ -44,7 +44,7 @@ SCREENS = {
     "inspect": lambda: InspectScreen(apply_all(EMPTY, EVENTS).effects, 5, "run"),
     "inspect-facts": lambda: _facts(),
     "compare": lambda: CompareScreen(Recording(EVENTS[0], EVENTS), Recording(EVENTS[0], other_events())),
-    "ask": lambda: AskScreen(_settings()),
+    "ask": lambda: AskScreen(_settings(), offered=("meta_prompting", "standard", "zero_shot_cot")),
     "paste": lambda: PasteScreen("You are Expert Poet.\n\nWrite one line.", 3),
     "choice": lambda: Choice("fork", "Call 3, Expert Python, round 2.", ("Draw again", "Edit this reply")),
     "page": lambda: Page("edit the reply", "Call 3.", "The reply\nas it was.", "go on with it"),

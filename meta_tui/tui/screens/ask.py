@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,6 +40,7 @@ class AskScreen(Screen[Wish | None]):
     Args:
         settings: the settings in force; they fill the form.
         question: a text to begin with.
+        offered: method ids; None offers all.
     """
 
     CSS_PATH = "ask.tcss"
@@ -61,11 +62,11 @@ class AskScreen(Screen[Wish | None]):
         "reply back. Everything is recorded as it comes; x stops, R resumes."
     )
 
-    def __init__(self, settings: Settings, question: str = "") -> None:
+    def __init__(self, settings: Settings, question: str = "", offered: Sequence[str] | None = None) -> None:
         super().__init__()
         self._settings = settings
         self._question = question
-        self._methods = sorted(methods.METHODS, key=lambda name: name != settings.method)
+        self._methods = sorted(offered or methods.METHODS, key=lambda name: name != settings.method)
 
     def compose(self) -> ComposeResult:
         """Question, method, model, limits; what it comes down to."""

@@ -34,7 +34,7 @@ from meta_tui.tui.origin import Source
 from meta_tui.tui.screens.dialogs import Choice, Word
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.reader import ReaderScreen
-from meta_tui.tui.state import EMPTY, EffectView, RunState, SpanView, depth
+from meta_tui.tui.state import EMPTY, EffectView, RunState, SpanView, depth, in_order
 from meta_tui.tui.tape import Tape, Transport
 from meta_tui.tui.widgets.find import FindBar
 from meta_tui.tui.widgets.hints import Hints
@@ -43,6 +43,9 @@ from meta_tui.tui.widgets.pane import Pane
 
 Badge = Literal["LIVE", "REPLAY", "PLAYBACK"]
 FPS = 12
+AT_ONCE = 2
+"""Panes that one tick of the timer paints at most: the focused one and another."""
+
 NARROW = 100
 """Cells below which the panes stand above each other."""
 
@@ -140,6 +143,7 @@ class RunScreen(Screen[int]):
         self._plan = Plan((), ())
         self._chosen: str | None = None
         self._pool: list[Pane] = []
+        self._turns = 0
 
     # What is on the screen.
 
@@ -165,7 +169,7 @@ class RunScreen(Screen[int]):
         self.run_worker(self._work(), exit_on_error=False, exclusive=True)
         self._before = self._clock()
         if self._fps:
-            self.set_interval(1 / self._fps, self.flush)
+            self.set_interval(1 / self._fps, self.tick)
 
     @property
     def meta(self) -> Pane:
@@ -219,13 +223,20 @@ class RunScreen(Screen[int]):
 
     def flush(self) -> None:
         """Let time pass and paint what changed."""
+        self._pass(POOL + 1)
+
+    def tick(self) -> None:
+        """The same, a few panes at a time: keys are never kept waiting by a full repaint."""
+        self._pass(AT_ONCE)
+
+    def _pass(self, most: int) -> None:
         now = self._clock()
         self.transport.advance(now - self._before)
         self._before = now
         state = self.transport.state
         if state is not self._painted:
             self._painted = state
-            self._paint(state)
+            self._paint(state, most)
         self._paint_transport()
 
     def on_resize(self) -> None:
@@ -234,24 +245,42 @@ class RunScreen(Screen[int]):
         self._painted = None
         self.call_after_refresh(self.flush)
 
-    def _paint(self, state: RunState) -> None:
+    def _paint(self, state: RunState, most: int = POOL + 1) -> None:
         self.query_one("#status", Static).update(self._status(state), layout=False)
-        spans = [span for span in state.spans.values() if span.id]
+        spans = [span for span in in_order(state) if span.id]
         side = self.query_one("#side")
         side.display = bool(spans)
         if spans:
-            self._place(
-                arrange(spans, self._chosen, self._side_width(), side.size.height or self.size.height - 3)
-            )
-        root = state.spans.get("")
-        if root:
-            self.meta.caption(self._caption("1", root, self.meta), self._root_facts(state, root))
-            self.meta.show(root.blocks)
-        for number, (pane, id_) in enumerate(zip(self._pool, self._plan.panes, strict=False), 2):
-            if span := state.spans.get(id_):
-                pane.caption(self._caption(str(number), span, pane), self._facts(span))
-                pane.show(span.blocks)
-        self.query_one("#rows", Listing).refresh()
+            height = side.size.height or self.size.height - 3
+            self._place(arrange(spans, self._chosen, self._side_width(), height))
+        changed = [pair for pair in self._pairs(state) if not pair[0].holds(pair[1].blocks)]
+        for pane, span in self._turn(changed, most):
+            pane.show(span.blocks)
+        if len(changed) > most:
+            self._painted = None
+        self._captions(state)
+        if self._plan.rows:
+            self.query_one("#rows", Listing).refresh()
+
+    def _pairs(self, state: RunState) -> list[tuple[Pane, SpanView]]:
+        shown = [(self.panes[id_], state.spans.get(id_)) for id_ in ("", *self._plan.panes)]
+        return [(pane, span) for pane, span in shown if span is not None]
+
+    def _turn(self, changed: list[tuple[Pane, SpanView]], most: int) -> list[tuple[Pane, SpanView]]:
+        """The panes that are painted now: the focused one always, the others in turn."""
+        if len(changed) <= most:
+            return changed
+        self._turns += 1
+        others = [pair for pair in changed if pair[0] is not self.focused]
+        start = self._turns % len(others)
+        waiting = [*others[start:], *others[:start]]
+        first = [pair for pair in changed if pair[0] is self.focused]
+        return [*first, *waiting][:most]
+
+    def _captions(self, state: RunState) -> None:
+        for number, (pane, span) in enumerate(self._pairs(state), 1):
+            facts = self._facts(span) if span.id else self._root_facts(state, span)
+            pane.caption(self._caption(str(number), span, pane), facts)
 
     def _side_width(self) -> int:
         width = self.query_one("#side").size.width
@@ -322,8 +351,8 @@ class RunScreen(Screen[int]):
             panes[number - 1].focus()
 
     def on_descendant_focus(self) -> None:
-        """The focused pane says so in its title."""
-        self._painted = None
+        """The focused pane says so in its title, at once."""
+        self.call_next(self._captions, self.state)
 
     def on_listing_chosen(self, message: Listing.Chosen) -> None:
         """A row becomes a pane."""

@@ -89,6 +89,7 @@ class Pane(Widget, can_focus=True):
         """Show these blocks; what is the same as before is left alone."""
         same = _same_start(self._blocks, blocks)
         if same == len(blocks) == len(self._blocks):
+            self._blocks = blocks
             return
         first_row = len(self._rows)
         if self._grows(blocks, same):
@@ -98,6 +99,10 @@ class Pane(Widget, can_focus=True):
             self._add(blocks, same)
         self._blocks = blocks
         self._settle(first_row)
+
+    def holds(self, blocks: tuple[Block, ...]) -> bool:
+        """Whether these very blocks are shown already."""
+        return blocks is self._blocks
 
     def caption(self, title: str, facts: str = "") -> None:
         """The words in the border; `title` must not be empty."""
