@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -119,3 +120,23 @@ except PermissionError:
     found = watched(body, log)
     assert found["reached"] == ["getaddrinfo"]
     assert "rich" in found["modules"]
+
+
+def test_tests_themselves_reach_no_other_machine() -> None:
+    """What conftest closes: connections, datagrams and look-ups; loopback stays open."""
+    with pytest.raises(PermissionError, match="stay on this machine"):
+        socket.create_connection(("192.0.2.1", 80), timeout=1)
+    with pytest.raises(PermissionError):
+        socket.getaddrinfo("example.invalid", 80)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams, pytest.raises(PermissionError):
+        datagrams.sendto(b"x", ("192.0.2.1", 53))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname(), timeout=5).close()
+
+
+def test_tests_have_a_home_and_a_plain_environment_of_their_own(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    assert "NO_COLOR" not in os.environ
+    assert Path(os.environ["META_TUI_HOME"]).is_relative_to(tmp_path_factory.getbasetemp())
+    assert (os.environ["TZ"], os.environ["LC_ALL"]) == ("UTC", "C.UTF-8")
