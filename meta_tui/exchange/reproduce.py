@@ -18,7 +18,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from meta_tui.errors import CallFailed, UsageError
+from meta_tui.errors import UsageError
 from meta_tui.evaluation import statistics
 from meta_tui.exchange.published import METHOD_IDS, TASK_IDS, PublishedFile, rows, sample
 from meta_tui.protocol import MARKER, states_no_solution
@@ -222,10 +222,10 @@ async def _grade_row(
 
 
 async def _grade(given: Any, reply: str, grader: str, execute: Execute | None) -> Grade:
-    """The grade without what nobody needs of thousands of rows; trouble of the machine is a verdict."""
+    """The grade without what nobody needs of thousands of rows; what cannot be graded has a verdict too."""
     try:
         found = await grade(given, reply, grader, execute)
-    except (CallFailed, UsageError) as error:
+    except UsageError as error:
         return Grade("error", str(error))
     held = {"holds_target": True} if found.details.get("holds_target") else {}
     return Grade(found.verdict, found.reason if found.verdict == "error" else "", details=held)

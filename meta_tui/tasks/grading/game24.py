@@ -34,7 +34,7 @@ _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]{1,100})\}\s*\{([^{}]{1,100})\}")
 _LATEX = {"\\times": "*", "\\cdot": "*", "\\div": "/", "\\left": "", "\\right": ""}
 _SIGNS = str.maketrans({**dict.fromkeys("×·∙⋅∗✕", "*"), **dict.fromkeys("÷∕⁄", "/"), "–": "-"})
 _BRACKETS = str.maketrans("[]{}", "()()")
-_EQUALS = re.compile(r"[-=]+>|<=>|[→⇒➔≈≠≡]|\\(?:to|rightarrow|approx|neq?|implies)\b")
+_EQUALS = re.compile(r"[-=]{1,4}>|<=>|[→⇒➔≈≠≡]|\\(?:to|rightarrow|approx|neq?|implies)\b")
 _LETTER_X = re.compile(r"(?<=[\d)])\s{0,3}[xX]\s{0,3}(?=[\d(])")
 _BOLD = re.compile(r"(?:(?<=[\s:])|^)\*\*(?=\S)([^\n]{1,400}?)(?<=\S)\*\*(?=$|[\s.,;:])", re.MULTILINE)
 # Nothing that changes the value may touch a candidate: a root, a power, a factorial, a decimal part.

@@ -10,7 +10,9 @@ cannot touch `sat`, and printing True proves nothing.
 from __future__ import annotations
 
 import ast
+import base64
 import re
+import zlib
 from typing import Any
 
 from meta_tui.chat import CodeResult, Limits, Program
@@ -132,16 +134,32 @@ async def strict(sample: Sample, reply: str, execute: Execute) -> Grade:
     code = answer_code(reply)
     if "def solution" not in code and "solution" not in code:
         return incorrect(code, "defines no function solution")
-    computed = await execute(_program(COMPUTE, "text", SOURCE=code))
-    if computed.status != "ok" or not isinstance(computed.value, str):
-        return incorrect(code, _why(computed))
-    question = {"SAT": sample.input, "TEXT": computed.value, "TYPE": answer_type(sample)}
-    checked = await execute(_program(CHECK, "fault", **question))
+    text = _literal(code)
+    if text is None:
+        computed = await execute(_program(COMPUTE, "text", SOURCE=code))
+        if computed.status != "ok" or not isinstance(computed.value, str):
+            return incorrect(code, _why(computed))
+        text = computed.value
+    checked = await execute(_program(CHECK, "fault", SAT=sample.input, TEXT=text, TYPE=answer_type(sample)))
     if checked.status != "ok":
-        return incorrect(computed.value[:500], f"sat ended with {_why(checked)}")
-    if checked.value:
-        return incorrect(computed.value[:500], str(checked.value))
-    return correct(computed.value[:500])
+        return incorrect(code, f"sat ended with {_why(checked)}")
+    return incorrect(code, str(checked.value)) if checked.value else correct(code)
+
+
+def _literal(code: str) -> str | None:
+    """What COMPUTE would give for a `solution` that only returns a literal, without running it; None
+    for all other code."""
+    try:
+        match ast.parse(code).body:
+            case [
+                ast.FunctionDef(
+                    name="solution", decorator_list=[], body=[ast.Return(value=ast.expr() as value)]
+                )
+            ]:
+                return base64.b64encode(zlib.compress(repr(ast.literal_eval(value)).encode())).decode()
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return None
 
 
 def _program(harness: str, result: str, **values: str) -> Program:

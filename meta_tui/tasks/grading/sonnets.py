@@ -37,7 +37,6 @@ Rhyme = Literal["perfect", "near", "none", "same word", "unverified"]
 LINES = 14
 SYLLABLES = range(10, 12)
 
-_TAG = re.compile(r"\s*\([A-Za-z]\)\s*$")
 _PAPER_STRIPPED = ",.!?;: \"'[]()/"
 _PAPER_CONSONANTS = frozenset("B D F G K L M N P S T V W Y Z".split())
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*['’]?")
@@ -58,7 +57,7 @@ def paper(sample: Sample, reply: str) -> Grade:
 
 
 def _paper_fault(poem: str, scheme: str) -> str:
-    lines = [line for line in (_TAG.sub("", raw).strip() for raw in poem.splitlines()) if len(line) > 3]
+    lines = [line for line in map(_untagged, poem.splitlines()) if len(line) > 3]
     if len(lines) != len(scheme):
         return f"{len(lines)} lines"
     endings = [line.replace("-", " ").split() for line in lines]
@@ -69,6 +68,15 @@ def _paper_fault(poem: str, scheme: str) -> str:
         return f"does not rhyme: {', '.join(sorted(faults))}"
     uneven = [line for line in lines if not _paper_metre(line)]
     return f"no ten or eleven syllables: {uneven[0]}" if uneven else ""
+
+
+def _untagged(line: str) -> str:
+    """A line without the letter of its rhyme in brackets at its end."""
+    line = line.strip()
+    tagged = (
+        len(line) > 2 and line[-3] == "(" and line[-1] == ")" and line[-2].isascii() and line[-2].isalpha()
+    )
+    return line[:-3].strip() if tagged else line
 
 
 def _paper_rhyme_faults(last: Sequence[str], scheme: str) -> set[str]:
@@ -189,7 +197,7 @@ def _asked(target: str) -> tuple[str, list[str]]:
 
 def poem_lines(answer: str) -> list[str]:
     """The lines that hold a word, without rhyme letters in brackets at their ends."""
-    return [line for line in (_TAG.sub("", raw).strip() for raw in answer.splitlines()) if _WORD.search(line)]
+    return [line for line in map(_untagged, answer.splitlines()) if _WORD.search(line)]
 
 
 def holds_word(poem: str, word: str) -> bool:

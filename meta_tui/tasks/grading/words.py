@@ -13,7 +13,7 @@ from meta_tui.tasks import Grade, Sample
 from meta_tui.tasks.grading.arithmetic import without_punctuation
 from meta_tui.tasks.grading.extraction import correct, incorrect, paper_answer, paper_grade, strictly
 
-_SEPARATOR = re.compile(r"[\s,;，、；]+|-+>|=+>|<-+|[→⇒➔➜⟶|]")
+_SEPARATOR = re.compile(r"[\s,;，、；]+|-{1,4}>|={1,4}>|<-{1,4}|[→⇒➔➜⟶|]")
 _NUMBERING = re.compile(r"^\(?\d{1,3}[.)](?=\D|$)|^#\d{1,3}\b[.):]?")
 _LEAD = re.compile(r":(?=\s)")
 _SHELL = "\"'`*_“”‘’«»[](){}<>.:!?•·-–—"
