@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from written import CASSETTES, MODEL, SHIPPED, STORIES, Clock, Storyteller, story
+from written import CASSETTES, MODEL, SHIPPED, STORIES, STREAMS, Clock, Storyteller, story
 
 from meta_tui.chat import Message, Request
 from meta_tui.errors import UsageError
@@ -36,6 +36,7 @@ from meta_tui.runlog import Recording, read
 from meta_tui.sources import replay
 
 NAMES = tuple(cassette.name for cassette in CASSETTES)
+ALL = (*NAMES, *(cassette.name for cassette in STREAMS))
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def test_every_run_log_that_ships_has_a_story_and_every_story_ships() -> None:
     logs = [p for p in SHIPPED.rglob("*.jsonl") if p.relative_to(SHIPPED).parts[0] != "http"]
     names = sorted(p.relative_to(SHIPPED).as_posix() for p in logs)
     written = [name for name in names if not name.startswith(("live-", "pasted-"))]
-    assert written == [f"{name}.jsonl" for name in sorted(NAMES)]
-    assert sorted(p.stem for p in STORIES.iterdir()) == sorted(NAMES)
+    assert written == sorted(f"{name}.jsonl" for name in ALL)
+    assert sorted(p.stem for p in STORIES.iterdir()) == sorted(ALL)
 
 
 def test_writing_the_cassettes_anew_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -105,12 +106,12 @@ def test_writing_the_cassettes_anew_gives_the_same_bytes(tmp_path: Path) -> None
         capture_output=True,
         timeout=90,
     )
-    assert sorted(p.name for p in target.iterdir()) == [f"{name}.jsonl" for name in sorted(NAMES)]
+    assert sorted(p.name for p in target.iterdir()) == sorted(f"{name}.jsonl" for name in ALL)
     changed = [p.name for p in target.iterdir() if p.read_bytes() != (SHIPPED / p.name).read_bytes()]
     assert not changed, "a prompt or a story changed: run `python tests/cassettes/written.py`"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_cassette_replays_exactly_and_gives_all_its_events(name: str) -> None:
     """Span by span: workers of one batch may be heard in another order."""
     assert by_span(told(name).events) == by_span(told(name).recording.events)
@@ -123,7 +124,7 @@ def by_span(events: list[AnyEvent]) -> dict[str, list[AnyEvent]]:
     return spans
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_the_first_line_says_that_it_was_written_and_that_no_model_was_called(name: str) -> None:
     started = told(name).recording.started
     assert (started.origin, started.model) == ("written", "scripted")
@@ -132,7 +133,7 @@ def test_the_first_line_says_that_it_was_written_and_that_no_model_was_called(na
     assert "MIT" in started.note
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_replies_are_marked_as_written_and_no_result_names_a_machine(name: str) -> None:
     events = told(name).recording.events
     assert {e.how.source if e.how else "" for e in events if isinstance(e, Replied)} == {"written"}
@@ -142,7 +143,7 @@ def test_replies_are_marked_as_written_and_no_result_names_a_machine(name: str) 
             assert (event.how.layers, event.how.ms) == ((), None)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_time_goes_on_from_event_to_event_at_a_pace_that_eyes_can_follow(name: str) -> None:
     times = [event.at or 0.0 for event in told(name).recording.events]
     gaps = [after - before for before, after in pairwise(times)]
@@ -176,6 +177,13 @@ FACTS = {
     "direct-two-agree": Facts(0, end=("answered", "stopped")),
     "game24-python": Facts(4, ("Problem Solver", "Python", "Arithmetic Checker"), ("ok",)),
     "race-several-experts": Facts(3, ("Logician", "Puzzle Setter", "Verifier"), attempts=1),
+    "rival-bot": Facts(0, end=("answered", "field")),
+    "rival-cot": Facts(0, end=("answered", "field")),
+    "rival-cot-sc": Facts(0, end=("answered", "field")),
+    "rival-meta-reasoner": Facts(3, limit=8, end=("answered", "field")),
+    "rival-mrp": Facts(0, end=("answered", "field")),
+    "rival-tot": Facts(2, limit=2, end=("answered", "field")),
+    "rival-ttpi": Facts(3, limit=16, end=("answered", "field")),
     "rlm-orchard": Facts(0, code=("ok",) * 5, end=("answered", "stopped")),
     "seats-corrected": Facts(5, ("Combinatorialist", "Sceptic", "Mathematician", "Python"), ("ok",)),
     "shapes-malformed-reply": Facts(5, ("Geometer", "Mathematics Teacher"), reminders=2),
@@ -359,10 +367,11 @@ def test_the_readme_has_a_true_row_for_every_cassette() -> None:
     readme = (SHIPPED / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| `(\w+)` \| (\d+) \| (\d+) \|", readme, re.MULTILINE)
     expected = []
-    for cassette in CASSETTES:
-        calls = told(cassette.name).result.calls
-        facts = FACTS[cassette.name]
-        expected.append((cassette.name, cassette.shows, cassette.method, str(facts.rounds), str(calls)))
+    for cassette in sorted((*CASSETTES, *STREAMS), key=lambda one: one.name):
+        run = told(cassette.name)
+        rounds = max((e.number for e in run.events if isinstance(e, RoundStarted)), default=0)
+        row = (cassette.shows, cassette.method, str(rounds), str(run.result.calls))
+        expected.append((cassette.name, *row))
     assert rows == expected
 
 

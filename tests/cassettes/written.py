@@ -23,15 +23,18 @@ from typing import Any, get_args
 
 import msgspec
 
-from meta_tui.chat import CodeResult, Program
+from meta_tui.chat import CodeResult, Program, Reply
 from meta_tui.errors import CallFailed, UsageError
-from meta_tui.events import FailureKind, How, RunStarted
+from meta_tui.events import AnyEvent, FailureKind, How, RunStarted, SpanStarted, StreamItem
 from meta_tui.methods import build
 from meta_tui.models.base import Answer, Attempt, Call, CodeRunner, Model, Tell
 from meta_tui.models.scripted import Line, ScriptedModel
 from meta_tui.run import Doors, RunResult
 from meta_tui.sandbox import Sandbox
+from meta_tui.session import TaskScorer
 from meta_tui.sources import header, live
+from meta_tui.tasks import Sample, family
+from meta_tui.tasks.loaders import sample
 
 SHIPPED = Path(__file__).resolve().parents[2] / "cassettes"
 STORIES = Path(__file__).resolve().parent / "stories"
@@ -60,6 +63,8 @@ class Cassette:
     task: str = ""
     method: str = "meta_prompting"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    stream: tuple[str, ...] = ()
+    """Samples, for a method that solves them in one run."""
 
 
 CASSETTES = (
@@ -105,6 +110,30 @@ CASSETTES = (
     ),
     Cassette("game24-python", "A Game of 24 solved through Expert Python", "game24"),
     Cassette("race-several-experts", "Two experts in one reply, and a call that had to wait", "puzzles"),
+    Cassette("rival-bot", "A problem is taken apart, solved, and leaves a template behind", "", "bot"),
+    Cassette("rival-cot", "Step by step to an answer in its field", "", "cot"),
+    Cassette("rival-cot-sc", "Five chains of thought vote; one is wrong, one has no field", "", "cot_sc"),
+    Cassette(
+        "rival-meta-reasoner",
+        "After each step a report, from which a bandit picks the next strategy",
+        "",
+        "meta_reasoner",
+    ),
+    Cassette("rival-mrp", "One call chooses to draft, criticise and revise, and that is done", "", "mrp"),
+    Cassette(
+        "rival-tot",
+        "Two thoughts a level, rated by the same model; the better one goes on",
+        "",
+        "tot",
+        {"candidates": 2, "keep": 1},
+    ),
+    Cassette(
+        "rival-ttpi",
+        "Three openings of each step; the one with the least perplexity goes on",
+        "",
+        "ttpi",
+        {"behaviours": ("verification", "conclusion")},
+    ),
     Cassette(
         "rlm-orchard",
         "Small programs over the task; what they may not compute, sub-models do",
@@ -152,6 +181,18 @@ CASSETTES = (
     ),
     Cassette("words-sorted", "Words sorted; a lost word is noticed and put back", "words"),
 )
+
+STREAMS = (
+    Cassette(
+        "mc2-digits",
+        "Answers rounded too early become a rule, and later first attempts keep their digits",
+        "theorem",
+        "mc2",
+        {"batch": 4},
+        tuple(f"theorem:{n}" for n in (6, 14, 19, 24, 2, 4, 12, 16, 13, 18, 22, 23)),
+    ),
+)
+"""Runs over many samples: instances of a batch speak at once, so their order is not a story's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +271,7 @@ class Storyteller:
         if part.who != wanted:
             raise UsageError(f"{wanted} is asked, and the story goes on with {part.who}")
         self._attempts = 0
-        return part.text
+        return _said(part.text)
 
     def _attempt(self, part: Part) -> Attempt:
         _, kind, seconds = part.who.split()
@@ -238,6 +279,50 @@ class Storyteller:
             raise UsageError(f"{kind} is no kind of failure")
         self._attempts += 1
         return Attempt(kind, part.text, self._attempts, float(seconds))  # type: ignore[arg-type]
+
+
+def _said(text: str) -> Reply:
+    """A reply; a last line `~ -0.1 -0.3` holds the log-probabilities of its tokens (made up)."""
+    said, mark, numbers = text.rpartition("\n~ ")
+    if not mark:
+        return Reply(text)
+    content = [{"token": f"token {n}", "logprob": float(value)} for n, value in enumerate(numbers.split())]
+    return Reply(said, logprobs={"content": content})
+
+
+class Chorus:
+    """One storyteller for each instance of a stream, and one for each voice of its memory.
+
+    A story of a stream has sections: `=== Instance SAMPLE`, whose parts follow in their order, and
+    `=== Memory`, whose voices (`Distil Reasoner`, ...) each have an order of their own.
+    """
+
+    def __init__(self, parts: list[Part], clock: Clock) -> None:
+        voices: dict[str, list[Part]] = {}
+        section = ""
+        for part in parts:
+            if part.who == "Memory" or part.who.startswith("Instance "):
+                section = part.who.removeprefix("Memory")
+            else:
+                voices.setdefault(section or part.who, []).append(part)
+        self._tellers = {voice: Storyteller(own, clock) for voice, own in voices.items()}
+        self._instances: dict[str, str] = {}
+
+    def watch(self, event: AnyEvent) -> None:
+        """Note which span belongs to which instance."""
+        if isinstance(event, SpanStarted) and event.role == "instance":
+            self._instances[event.span] = f"Instance {event.name}"
+
+    async def answer(self, call: Call, tell: Tell) -> Answer:
+        """The reply that the story has for this voice."""
+        voice = self._instances.get(call.span.partition("/")[0], call.name)
+        if voice not in self._tellers:
+            raise UsageError(f"{voice} is asked, and the story has no such part")
+        return await self._tellers[voice].answer(call, tell)
+
+    def left(self) -> list[str]:
+        """Who has not spoken yet."""
+        return [who for teller in self._tellers.values() for who in teller.left()]
 
 
 class PacedCode:
@@ -263,8 +348,14 @@ def first_line(cassette: Cassette, question: str) -> RunStarted:
         origin="written",
         note=f"{cassette.shows}. {NOTE}",
         task=cassette.task,
+        stream=tuple(StreamItem(one.id, family(one.task).question(one)) for one in samples(cassette)),
     )
     return msgspec.structs.replace(started, tool=TOOL)
+
+
+def samples(cassette: Cassette) -> list[Sample]:
+    """The samples of a stream, from the task files that ship."""
+    return [sample(name) for name in cassette.stream]
 
 
 async def write(cassette: Cassette, folder: Path, code: CodeRunner) -> RunResult:
@@ -281,15 +372,16 @@ async def write(cassette: Cassette, folder: Path, code: CodeRunner) -> RunResult
     """
     question, parts = story(cassette.name)
     clock = Clock(START)
-    teller = Storyteller(parts, clock)
+    teller = Chorus(parts, clock) if cassette.stream else Storyteller(parts, clock)
     path = folder / f"{cassette.name}.jsonl"
     partial = path.with_suffix(".partial")
     partial.unlink(missing_ok=True)
     result = await live(
         build(cassette.method, cassette.settings),
         first_line(cassette, question),
-        Doors(model=teller, code=PacedCode(code, clock)),
+        Doors(teller, PacedCode(code, clock), scorer=TaskScorer({one.id: one for one in samples(cassette)})),
         log=partial,
+        consumers=[teller.watch] if isinstance(teller, Chorus) else (),
         clock=clock,
     )
     if left := teller.left():
@@ -302,7 +394,7 @@ async def write(cassette: Cassette, folder: Path, code: CodeRunner) -> RunResult
 
 async def write_all(folder: Path, code: CodeRunner) -> dict[str, RunResult]:
     """Write every cassette into a folder that exists; how each run ended, by name."""
-    return {cassette.name: await write(cassette, folder, code) for cassette in CASSETTES}
+    return {cassette.name: await write(cassette, folder, code) for cassette in (*CASSETTES, *STREAMS)}
 
 
 async def _main(folder: Path) -> None:
