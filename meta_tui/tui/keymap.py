@@ -66,6 +66,7 @@ _TABLE = (
     ),
     Key("next", ("n",), "n", "Next", "To the next place found, or the next difference."),
     Key("previous", ("N",), "N", "Previous", "To the previous place found, or the previous difference."),
+    Key("artifacts", ("t",), "t", "Artifacts", "Show what workers left: tree, graph, memory, budget."),
     Key("inspect", ("i",), "i", "Inspect", "Show the call exactly as it was sent and answered."),
     Key("view", ("v",), "v", "View", "The next view of the same thing."),
     Key(

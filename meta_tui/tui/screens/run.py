@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -25,12 +25,13 @@ from textual.widgets import Static
 from meta_tui import session
 from meta_tui.display import one_line
 from meta_tui.errors import MetaTuiError
-from meta_tui.events import AnyEvent
+from meta_tui.events import AnyEvent, Stored
 from meta_tui.run import RunResult, Stop
 from meta_tui.tui import crash, handing, heading, words
 from meta_tui.tui.arrange import POOL, Plan, arrange, rows_shown
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.origin import Source
+from meta_tui.tui.screens.artifacts import ArtifactsScreen
 from meta_tui.tui.screens.dialogs import Choice, Word
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.reader import ReaderScreen
@@ -74,7 +75,7 @@ class RunScreen(Screen[int]):
     CSS_PATH = "run.tcss"
     ACTIONS: ClassVar[tuple[str, ...]] = (
         *"play call_back call_on round_back round_on slower faster to_start to_end round zoom".split(),
-        *"inspect open markdown find next previous copy save fork follow_up resume replay".split(),
+        *"inspect artifacts open markdown find next previous copy save fork follow_up resume replay".split(),
         *"export compare stop interrupt help back".split(),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
@@ -452,6 +453,18 @@ class RunScreen(Screen[int]):
             handing.note(self.app, "no call was made yet")
             return
         self.app.push_screen(InspectScreen(self.state.effects, effect.number, self.run_title))
+
+    def action_artifacts(self) -> None:
+        """What workers have left so far, and how it hangs together."""
+        if not any(isinstance(event, Stored) for event in self.tape.events):
+            handing.note(self.app, "this run keeps no artifacts")
+            return
+        self.app.push_screen(ArtifactsScreen(self._kept, self.run_title))
+
+    def _kept(self) -> tuple[Sequence[AnyEvent], Sequence[EffectView]]:
+        """The events and calls that are over where the transport stands."""
+        over = None if self.transport.following else self.transport.place
+        return self.tape.events[:over], self.state.effects
 
     def action_open(self) -> None:
         """The same as inspect."""

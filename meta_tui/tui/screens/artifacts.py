@@ -1,0 +1,291 @@
+"""The artifacts of a run with workers: tree, graph, memory index, budget; live or recorded.
+
+Drawn from the trace of the run's events (`methods.artifacts`) and nothing else; a worker opens in
+the inspector with its exact prompt. Marks are shapes and words, never a colour alone. Whether an
+artifact is correct is not known here: shown are the verdicts of Assess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from meta_tui.display import one_line
+from meta_tui.evaluation.diagnostics import budget_strip, utilisation
+from meta_tui.events import AnyEvent
+from meta_tui.methods.artifacts import Artifact, Row, Trace, layers, trace, tree, worker_name
+from meta_tui.tui import handing
+from meta_tui.tui.keymap import bindings
+from meta_tui.tui.screens.inspect import InspectScreen
+from meta_tui.tui.state import Block, EffectView
+from meta_tui.tui.widgets.find import FindBar
+from meta_tui.tui.widgets.hints import Hints
+from meta_tui.tui.widgets.listing import Listing, Part
+from meta_tui.tui.widgets.pane import Pane
+
+Look = Callable[[], tuple[Sequence[AnyEvent], Sequence[EffectView]]]
+"""The events and the calls of the run as they are shown now."""
+
+VIEWS = ("Artifact", "Graph", "Memory", "Budget")
+NARROW = 100
+"""Cells below which list and page stand above each other."""
+
+MARKS: dict[str, tuple[str, str, str]] = {
+    "LIKELY_CORRECT": ("●", "likely correct", "done"),
+    "HAS_GAPS": ("▲", "has gaps", "wait"),
+    "FUNDAMENTALLY_FLAWED": ("■", "flawed", "fail"),
+    "": ("○", "not judged", "quiet"),
+}
+"""Verdict -> shape, word, name of its colour."""
+
+NOTE = ("◇", "note", "hit")
+FAILED = ("✗", "failed", "fail")
+CELLS: dict[str, str] = {"assess": "A", "propose": "P", "evaluate": "E", "dispatch": "D", "worker": "w"}
+"""Role -> the letter of its calls in the budget strip; others are `c` for the controller."""
+
+
+def mark(row: Row) -> tuple[str, str, str]:
+    """Shape, word and colour of an artifact."""
+    if row.kind == "note":
+        return NOTE
+    return FAILED if row.failed else MARKS.get(row.verdict, MARKS[""])
+
+
+def graph_text(found: Trace) -> str:
+    """The graph by depth: one part a layer, with what each artifact was made from."""
+    rows = {row.id: row for row in tree(found)}
+    parts = []
+    for depth, ids in enumerate(layers(found)):
+        parts.append(f"depth {depth}")
+        parts += [_graph_line(rows[id], found) for id in ids]
+    notes = [row for row in rows.values() if row.kind == "note"]
+    if notes:
+        parts += ["notes", *(_graph_line(row, found) for row in notes)]
+    return "\n".join(parts) or "no artifact yet"
+
+
+def _graph_line(row: Row, found: Trace) -> str:
+    context = next(a.context for a in found.artifacts if a.id == row.id)
+    shape, word, _ = mark(row)
+    made = f"  ← {', '.join(context)}" if context else ""
+    submitted = "  ◀ submitted" if row.submitted else ""
+    return f"  {shape} {row.id} {word}{made}{submitted}"
+
+
+def memory_text(found: Trace) -> str:
+    """The index as stages see it, and under each line who read it and who was shown it."""
+    lines = []
+    for row in sorted(tree(found), key=lambda r: [a.id for a in found.artifacts].index(r.id)):
+        lines.append(f"{row.id}: TITLE: {row.title}")
+        lines += [f"    read by {reader}" for reader in row.readers]
+        lines += [f"    shown to worker {id}" for id in row.used_by]
+    return "\n".join(lines) or "the memory is empty"
+
+
+def budget_text(found: Trace, width: int = 60) -> str:
+    """One letter a call, in order, a bar where the budget ends; then the sums by role."""
+    letters = [CELLS.get(who, "c") for who in found.strip]
+    letters += ["·"] * (found.budget - len(letters))
+    if 0 < found.budget < len(letters):
+        letters.insert(found.budget, "|")
+    strip = "".join(letters)
+    rows = [strip[start : start + width] for start in range(0, len(strip), width)]
+    sums: dict[str, int] = {}
+    for who, count in budget_strip(found):
+        sums[who] = sums.get(who, 0) + count
+    used = utilisation(found)
+    share = "" if used is None else f", {100 * used:.0f} % of {found.budget}"
+    words = [f"{CELLS.get(who, 'c')} {who}: {count}" for who, count in sums.items()]
+    return "\n".join([*rows, "", f"{len(found.strip)} calls{share}", *words])
+
+
+class ArtifactsScreen(Screen[None]):
+    """Artifacts of a run, one at a time, and how they hang together.
+
+    Args:
+        look: what is known of the run now; asked again while the screen is open.
+        title: name of the run.
+    """
+
+    CSS_PATH = "artifacts.tcss"
+    ACTIONS: ClassVar[tuple[str, ...]] = (*"open view find next previous copy save help back".split(),)
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("v 1-4", "View"),
+        ("enter", "Prompt"),
+        ("/", "Find"),
+        ("y", "Copy"),
+        ("?", "Help"),
+        ("q", "Back"),
+    )
+    ABOUT = (
+        "What workers and stages left behind. On the left the artifact tree: each stands under the first "
+        "artifact that its worker was shown; ● likely correct, ▲ has gaps, ■ flawed, ○ not judged by Assess, "
+        "◇ a note, ◀ the one that was submitted. On the right the artifact, the graph by depth, the memory "
+        "index with who read what, or the budget, one letter a call. Enter opens a worker's exact prompt."
+    )
+
+    def __init__(self, look: Look, title: str = "") -> None:
+        super().__init__()
+        self._look = look
+        self._title = title
+        self._seen = -1
+        self.view = 0
+        self.trace = Trace()
+        self.rows: list[Row] = []
+        self.effects: Sequence[EffectView] = ()
+
+    def compose(self) -> ComposeResult:
+        """Status, list, page, hints."""
+        yield Static(id="status", classes="bar", markup=False)
+        yield Static(id="views", markup=False)
+        with Horizontal(id="body"):
+            yield Listing(self._paint_row, id="tree")
+            yield Pane(tail=False, id="page")
+        yield FindBar()
+        yield Hints(self.HINTS)
+
+    def on_mount(self) -> None:
+        """Show the run as it is now, and go on looking."""
+        self.query_one("#tree", Listing).focus()
+        self.refresh_trace()
+        self.set_interval(0.5, self.refresh_trace)
+
+    def on_resize(self) -> None:
+        """The list goes above the page where there is no room beside it."""
+        self.set_class(self.size.width < NARROW, "-narrow")
+
+    def refresh_trace(self) -> None:
+        """Take what came since the last look."""
+        events_, effects = self._look()
+        if len(events_) == self._seen:
+            return
+        self._seen = len(events_)
+        self.trace, self.effects = trace(events_), effects
+        self.rows = tree(self.trace)
+        self.query_one("#tree", Listing).fill(len(self.rows))
+        self._show()
+
+    @property
+    def artifact(self) -> Artifact | None:
+        """The artifact under the cursor."""
+        row = self.query_one("#tree", Listing).cursor
+        wanted = self.rows[row].id if row < len(self.rows) else ""
+        return next((a for a in self.trace.artifacts if a.id == wanted), None)
+
+    def _show(self) -> None:
+        found = self.trace
+        head = f"{self._title}   {len(found.workers)} artifacts   {len(found.strip)} calls"
+        head += f" of {found.budget}" if found.budget else ""
+        self.query_one("#status", Static).update(Content(f"ARTIFACTS  {one_line(head, 150)}"))
+        names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(VIEWS)]
+        self.query_one("#views", Static).update(Content("   ".join(names)))
+        pane = self.query_one("#page", Pane)
+        pane.clear()
+        pane.caption(VIEWS[self.view], "")
+        pane.show(self._page())
+
+    def _page(self) -> tuple[Block, ...]:
+        if self.view == 0:
+            return self._artifact_page()
+        made = (graph_text, memory_text, budget_text)[self.view - 1](self.trace)
+        return (Block("stored", (made,)),)
+
+    def _artifact_page(self) -> tuple[Block, ...]:
+        artifact = self.artifact
+        if artifact is None:
+            return (Block("notice", ("no artifact yet",)),)
+        verdicts = ", ".join(self.trace.verdicts.get(artifact.id, ())) or "none"
+        facts = [f"{artifact.id}  {artifact.title}", f"verdicts: {verdicts}"]
+        facts.append(
+            f"confidence: {artifact.confidence or '-'}   available after call {artifact.available_at}"
+        )
+        facts.append(f"shown to its worker: {', '.join(artifact.context) or 'nothing'}")
+        asked = (Block("asked", (artifact.instruction,)),) if artifact.instruction else ()
+        return (Block("stored", ("\n".join(facts),)), *asked, Block("reply", (artifact.body,)))
+
+    def _paint_row(self, row: int, width: int) -> list[Part]:
+        if row >= len(self.rows):
+            return []
+        one = self.rows[row]
+        shape, word, colour = mark(one)
+        end = " ◀ submitted" if one.submitted else ""
+        lead = "  " * min(one.indent, 8)
+        return [
+            (f"{lead}{shape} ", colour),
+            (f"{one.id} {one_line(one.title, max(8, width - len(lead) - 24))}", ""),
+            (f"  {word}{end}", "quiet"),
+        ]
+
+    def on_key(self, event: events.Key) -> None:
+        """Digits are views."""
+        if event.character and event.character in "1234":
+            self.view = int(event.character) - 1
+            self._show()
+
+    def on_listing_moved(self, message: Listing.Moved) -> None:
+        """Another artifact."""
+        self._show()
+
+    def on_listing_chosen(self, message: Listing.Chosen) -> None:
+        """A worker's prompt."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """The call of the worker that left this artifact, exactly as it was sent."""
+        artifact = self.artifact
+        name = worker_name(artifact.id) if artifact else ""
+        call = next((effect for effect in self.effects if effect.name == name), None)
+        if call is None:
+            handing.note(self.app, "no worker's call stands behind this line")
+            return
+        self.app.push_screen(InspectScreen(self.effects, call.number, self._title))
+
+    def action_view(self) -> None:
+        """The next view."""
+        self.view = (self.view + 1) % len(VIEWS)
+        self._show()
+
+    def action_find(self) -> None:
+        """Ask for words."""
+        self.query_one(FindBar).ask()
+
+    def on_find_bar_asked(self, message: FindBar.Asked) -> None:
+        """Mark the words."""
+        pane = self.query_one("#page", Pane)
+        pane.find(message.words)
+        pane.next_found()
+
+    def on_find_bar_closed(self) -> None:
+        """Back to the tree."""
+        self.query_one("#tree", Listing).focus()
+
+    def action_next(self) -> None:
+        """The next place found."""
+        self.query_one("#page", Pane).next_found()
+
+    def action_previous(self) -> None:
+        """The previous place found."""
+        self.query_one("#page", Pane).next_found(False)
+
+    def action_copy(self) -> None:
+        """Copy the artifact's body as it is, or the view's text."""
+        artifact = self.artifact
+        body = artifact.body if artifact and self.view == 0 else self.query_one("#page", Pane).text
+        handing.copy(self.app, body)
+
+    def action_save(self) -> None:
+        """Write the view's text to a file."""
+        handing.save(self.app, f"{self._title or 'run'}-artifacts.txt", self.query_one("#page", Pane).text)
+
+    def action_back(self) -> None:
+        """Leave."""
+        self.dismiss()
