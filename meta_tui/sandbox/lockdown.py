@@ -25,6 +25,8 @@ MACHINE: Final = {"x86_64": 0, "amd64": 0, "aarch64": 1, "arm64": 1}.get(ARCHITE
 
 FILE_BYTES: Final = 1 << 20
 OPEN_FILES: Final = 32
+STACK_BYTES: Final = 96 << 20
+"""Deep recursion through C needs a stack; Linux leaves room for more than this below the libraries."""
 
 
 class Layer(NamedTuple):
@@ -73,6 +75,7 @@ def _rlimits() -> str:
     _bound(resource.RLIMIT_FSIZE, FILE_BYTES)
     _bound(resource.RLIMIT_NOFILE, OPEN_FILES)
     _bound(resource.RLIMIT_NPROC, 0)
+    _bound(resource.RLIMIT_STACK, STACK_BYTES)
     return "CPU, memory, files, processes"
 
 

@@ -111,7 +111,7 @@ LEFT_OUT: Final = frozenset({"ast.iter_fields", "ast.main", "ast.NodeTransformer
 STREAMS: Final = ("stdin", "stdout", "stderr")
 
 QUIET: Final = frozenset({"_strptime", "_datetime", "_pydatetime", "time", "math"})
-"""What C functions import behind a program's back."""
+"""What C functions import behind a program's back, besides what is loaded already."""
 
 Maker = Callable[["Library"], dict[str, Any]]
 
@@ -195,7 +195,7 @@ class Library:
         return module
 
     def _bring_quietly(self, name: Any) -> None:
-        if type(name) is not str or not (name in QUIET or f"{name}.".startswith("numpy.")):
+        if name not in sys.modules and name not in QUIET and not str(name).startswith("numpy."):
             raise RefusedImport(f"the module `{name}` is not available in the sandbox")
         importlib.import_module(name)
 

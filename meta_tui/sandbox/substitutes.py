@@ -43,12 +43,13 @@ def made_modules(filename: str) -> dict[str, Maker]:
     return {
         "abc": lambda _: {"ABCMeta": ABSTRACT},
         "ast": lambda _: {"parse": parse},
-        "collections": lambda _: {"namedtuple": namedtuple},
+        "collections": lambda library: {"namedtuple": namedtuple, "abc": library.load("collections.abc")},
         "dataclasses": lambda _: {"dataclass": dataclass},
         "functools": lambda _: {
             "wraps": wraps,
             "update_wrapper": update_wrapper,
             "singledispatch": singledispatch,
+            "singledispatchmethod": SingleDispatchMethod,
         },
         "gc": lambda _: {name: getattr(gc, name) for name in ("collect", "disable", "enable", "isenabled")},
         "operator": lambda _: {"attrgetter": AttributeGetter, "methodcaller": MethodCaller},
@@ -152,6 +153,21 @@ def singledispatch(function: Any) -> Any:
     return wrapper
 
 
+class SingleDispatchMethod:
+    """functools.singledispatchmethod over the dispatch above."""
+
+    def __init__(self, function: Any) -> None:
+        self._dispatcher = singledispatch(function)
+        self.register = self._dispatcher.register
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        def method(*arguments: Any, **names: Any) -> Any:
+            function = self._dispatcher.dispatch(type(arguments[0]))
+            return function.__get__(owner, cls)(*arguments, **names)
+
+        return method
+
+
 def _annotated(function: Any) -> type:
     for annotation in function.__annotations__.values():
         if isinstance(annotation, type):
@@ -188,7 +204,7 @@ class MethodCaller:
         return guards.look(owner, self._name)(*self._arguments, **self._options)
 
 
-DEEPEST: Final = 20_000
+DEEPEST: Final = 100_000
 
 
 def set_recursion_limit(limit: int) -> None:
@@ -329,4 +345,4 @@ def traceback_names(filename: str) -> dict[str, Any]:
     }
 
 
-KNOWN.update((AttributeGetter, Bytes, MethodCaller, NoWarnings, Stream))
+KNOWN.update((AttributeGetter, Bytes, MethodCaller, NoWarnings, SingleDispatchMethod, Stream))

@@ -11,6 +11,9 @@ from typing import Any, Final
 
 from meta_tui.sandbox import repairs
 
+FRAMES: Final = 1100
+"""Frames that are looked at: more than Python's own limit of recursion, fewer than take long."""
+
 _sources: Final[dict[str, str]] = {}
 
 
@@ -24,7 +27,7 @@ def traceback_lines(error: BaseException | None, filenames: Collection[str]) -> 
     if error is None:
         return ["NoneType: None\n"]
     traceback = _machinery()
-    found = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    found = traceback.TracebackException(type(error), error, error.__traceback__, limit=FRAMES, compact=True)
     chain: list[Any] = [found]
     while chain:
         item = chain.pop()

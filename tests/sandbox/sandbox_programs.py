@@ -18,14 +18,16 @@ SHARED = HERE.parents[2] / "shared"
 
 @dataclass(frozen=True)
 class Feature:
-    """A program of the feature suite and the library that it needs."""
+    """A program of the feature suite and what it needs: a library, or `python3.12`."""
 
     name: str
     code: str
     needs: str = ""
 
     def missing(self) -> bool:
-        """Whether its library is not installed here."""
+        """Whether its library is not installed here, or this Python is too old for it."""
+        if self.needs.startswith("python3."):
+            return sys.version_info[1] < int(self.needs.removeprefix("python3."))
         return bool(self.needs) and importlib.util.find_spec(self.needs) is None
 
 
