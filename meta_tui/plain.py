@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from meta_tui.chat import CodeResult
 from meta_tui.display import clean, table
@@ -30,6 +31,9 @@ from meta_tui.events import (
     SpanStarted,
     Stored,
 )
+
+if TYPE_CHECKING:
+    from meta_tui.methods.artifacts import Tracer
 
 __all__ = ["STATUS_WORDS", "Plain", "Tally", "table"]
 
@@ -119,10 +123,13 @@ class Plain:
     _names: dict[str, str] = field(default_factory=lambda: {"": "Meta Model"})
     _streaming: tuple[str, int] | None = None
     _column_start: bool = True
+    _tracer: Tracer | None = None
 
     def take(self, event: AnyEvent) -> None:
         """Show one event."""
         self.tally.take(event)
+        if self._tracer is not None:
+            self._tracer.take(event)
         match event:
             case RunStarted():
                 self._started(event)
@@ -141,7 +148,7 @@ class Plain:
             case Rejected():
                 self._line(f"▲ {event.reason}: reminder sent", "warn")
             case Stored():
-                self._block(f"{event.kind} {event.id}", event.title or event.body)
+                self._stored(event)
             case Scored():
                 self._line(f"  {event.metric}: {event.value:g} {clean(event.feedback)}".rstrip())
             case Answered():
@@ -150,6 +157,11 @@ class Plain:
                 self._finished(event)
 
     def _started(self, event: RunStarted) -> None:
+        if "budget" in event.settings:  # a method that has workers
+            from meta_tui.methods.artifacts import Tracer
+
+            self._tracer = Tracer()
+            self._tracer.take(event)
         if not event.span and event.method == "standard":
             self._names[""] = "Model"
         where = " · ".join(clean(w) for w in (event.method, event.model, event.sample, event.origin) if w)
@@ -203,7 +215,28 @@ class Plain:
         text = "\n".join(part for part in (result.stdout.rstrip(), result.error.rstrip()) if part)
         self._block(f"  code ran: {result.status}{ms}", text or "(nothing was printed)")
 
+    def _stored(self, event: Stored) -> None:
+        made_from = f" ← {', '.join(map(clean, event.inputs))}" if event.inputs else ""
+        head = f"{clean(f'{event.kind} {event.id}'.strip())}{made_from}"
+        text = event.title or event.body
+        if text:
+            self._block(head, text)
+        else:
+            self._line(head, "head")
+
+    def _artifacts(self) -> None:
+        """What workers left, how it was used, and who used the budget."""
+        from meta_tui.evaluation.drawing import budget_text, memory_text, tree_text
+
+        found = self._tracer.trace() if self._tracer else None
+        if found and found.artifacts:
+            self._block("Artifacts", tree_text(found))
+            if not self.brief:
+                self._block("Memory", memory_text(found))
+            self._block("Budget", budget_text(found))
+
     def _finished(self, event: RunFinished) -> None:
+        self._artifacts()
         rounds = f"{_count(self.tally.rounds, 'round')} · " if self.tally.rounds else ""
         good = event.status in ("answered", "completed")
         reason = f" ({clean(event.reason)})" if event.reason else ""

@@ -1,4 +1,4 @@
-"""`diagnose`: what runs with workers covered, selected and remembered (methods.md 3.8).
+"""`diagnose`: what runs with workers covered, selected and remembered.
 
 Computed from the logs alone; artifacts are graded anew where the sample of a run is known.
 """

@@ -1,6 +1,6 @@
 """Diagnostics of runs with workers: what was covered, what was selected, what the memory was for.
 
-Definitions are those of methods.md 3.8. Pure: from traces of recorded runs (`methods.artifacts`)
+Definitions are those of Thinking Before Thinking (arXiv 2609.38147). Pure: from traces of recorded runs (`methods.artifacts`)
 and the grades of their artifacts to numbers; no file, no grader, no clock. Who grades an artifact
 is the caller's business: `label_with` says what must be graded, `Run` carries the labels.
 """

@@ -1,4 +1,4 @@
-"""Plots of runs with workers as inline SVG: figures 2 to 5 and 8 of methods.md 7.
+"""Plots of runs with workers as inline SVG: curves, artifact graphs, funnels, memory.
 
 Pure: from the summaries of `diagnostics` to text that a page can hold. No script, no font, nothing
 from elsewhere; every text is escaped, and what a colour says is also said by shape or by words.
@@ -44,7 +44,7 @@ Series = Mapping[str, Sequence[Point]]
 
 
 def used_against_allowance(series: Series) -> str:
-    """Figure 2, left: calls used against allowance, with the diagonal of full use."""
+    """Calls used against allowance, with the diagonal of full use."""
     top = max((p.x for ps in series.values() for p in ps), default=1.0)
     most = max([top, *(p.high or p.y for ps in series.values() for p in ps)])
     frame = _Frame(top * 1.05, most * 1.05)
@@ -54,19 +54,19 @@ def used_against_allowance(series: Series) -> str:
 
 
 def score_against_allowance(series: Series) -> str:
-    """Figure 2, right: score against allowance, with intervals."""
+    """Score against allowance, with intervals."""
     frame = _Frame(max((p.x for ps in series.values() for p in ps), default=1.0) * 1.05, 1.0)
     return frame.drawn(_curves(frame, series), ("calls allowed", "score"), series)
 
 
 def coverage_curves(series: Series) -> str:
-    """Figure 4: Coverage(k) as steps."""
+    """Coverage(k) as steps."""
     frame = _Frame(max((p.x for ps in series.values() for p in ps), default=1.0) * 1.05, 1.0)
     return frame.drawn(_curves(frame, series, steps=True), ("calls k", "Coverage(k)"), series)
 
 
 def state_sizes(series: Series) -> str:
-    """Figure 5: size of the state (or of the history) over cycles, on a logarithmic axis."""
+    """Size of the state (or of the history) over cycles, on a logarithmic axis."""
     logs = {name: [Point(p.x, log10(max(p.y, 1.0))) for p in ps] for name, ps in series.items()}
     points = [p for ps in logs.values() for p in ps]
     frame = _Frame(
@@ -141,7 +141,7 @@ def _path(frame: _Frame, points: Sequence[Point], steps: bool) -> str:
 
 
 def bars(rows: Sequence[tuple[str, float | None, str]], label: str, most: float = 1.0) -> str:
-    """Figure 4: one bar a row (name, value from -most to most, words); "-" where there is none."""
+    """One bar a row (name, value from -most to most, words); "-" where there is none."""
     parts, left, wide = [], 260.0, 420.0
     zero = left + (wide / 2 if any((v or 0) < 0 for _, v, _ in rows) else 0)
     scale = (left + wide - zero) / (most or 1.0)
@@ -159,7 +159,7 @@ def bars(rows: Sequence[tuple[str, float | None, str]], label: str, most: float 
 
 
 def funnel(rows: Sequence[tuple[str, int, int, int]]) -> str:
-    """Figure 4: for each (name, runs, covered, submitted correct) three bars that get shorter."""
+    """For each (name, runs, covered, submitted correct) three bars that get shorter."""
     parts = []
     most = max((n for _, n, _, _ in rows), default=1) or 1
     for number, (name, n, covered, correct) in enumerate(rows):
@@ -177,7 +177,7 @@ def funnel(rows: Sequence[tuple[str, int, int, int]]) -> str:
 
 
 def memory_bars(found: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
-    """Figure 5: reads and writes by stage, split by worker and note (notes are hollow)."""
+    """Reads and writes by stage, split by worker and note (notes are hollow)."""
     lines = [
         (f"{what} by {stage}", kinds) for what, stages in found.items() for stage, kinds in stages.items()
     ]
@@ -197,7 +197,7 @@ def memory_bars(found: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
 
 
 def graph(run: Run) -> str:
-    """Figure 3: the artifact graph of one run, layers by depth from left to right.
+    """The artifact graph of one run, layers by depth from left to right.
 
     Correct artifacts are circles, wrong ones squares, those without a label diamonds; notes are
     hollow and stand below, joined by dashes; the submitted node has a ring.
@@ -251,7 +251,7 @@ def _node(artifact: Artifact, place: tuple[float, float], label: bool | None, ch
 
 
 def strip(run: Run) -> str:
-    """Figure 8: one cell a call, coloured by role, with the words beside it."""
+    """One cell a call, coloured by role, with the words beside it."""
     parts, x = [], 8.0
     calls = max(1, len(run.trace.strip), run.trace.budget)
     cell = min(14.0, 800 / calls)

@@ -1,6 +1,6 @@
 """The artifact memory of agentic meta-reasoning: what workers and stages leave, and who saw what.
 
-Source: methods.md 3.1, 3.2, 3.5 and 3.8. Pure: from texts to artifacts, from artifacts to the
+Source: Thinking Before Thinking (arXiv 2609.38147). Pure: from texts to artifacts, from artifacts to the
 texts that stages and workers are shown, and from the events of any run to its `Trace`, the graph
 that diagnostics and screens are drawn from. What is not here: asking anybody anything, the loop
 (`meta_reasoning`, `direct_control`), and any number computed from a graph (`evaluation`).

@@ -1,6 +1,6 @@
 """Reading what the stages of agentic meta-reasoning write: verdicts, actions, recommendations.
 
-Source: methods.md 3.4 and 3.5. Pure and lenient: every reader gives a value for every text, in
+Source: Thinking Before Thinking (arXiv 2609.38147). Pure and lenient: every reader gives a value for every text, in
 time linear in its length, and says when it had to fall back. What is not here: the prompts that
 ask for these forms, and what is done with what was read (`meta_reasoning`).
 """

@@ -1,6 +1,6 @@
 """Direct Control: the baseline of agentic meta-reasoning in which one conversation decides all.
 
-Source: methods.md 3.6. The workers, what they are shown and the budget are those of the staged
+Source: Thinking Before Thinking (arXiv 2609.38147), its baseline. The workers, what they are shown and the budget are those of the staged
 controller; there are no stages and no memory to read, results come back in full. One decision is
 one call over the whole history, which only grows.
 """
@@ -122,7 +122,7 @@ def finished(use: Use) -> str | None:
 
 
 class BudgetNews:
-    """What a controller is told of its budget, each thing once (methods.md 3.6).
+    """What a controller is told of its budget, each thing once.
 
     Args:
         total: calls in all.

@@ -1,6 +1,6 @@
 """Agentic meta-reasoning: a controller of four stages that decides what is computed next.
 
-Source: Thinking Before Thinking (arXiv 2609.38147) as specified in methods.md 3. In every cycle
+Source: Thinking Before Thinking (arXiv 2609.38147). In every cycle
 Assess, Propose, Evaluate and Dispatch deliberate, each in a fresh context, and one batch of
 workers runs or one artifact is submitted. Only the compact state and the artifact memory cross
 cycles, and only Evaluate sees the budget. What is not here: the memory (`artifacts`), reading the

@@ -1,6 +1,6 @@
 """Recursive language model: the task is a variable, and a model writes small programs over it.
 
-Source: Recursive Language Models (arXiv 2512.24601) as specified in methods.md 3.7. In every turn
+Source: Recursive Language Models (arXiv 2512.24601). In every turn
 the model writes code in a very small language (`rlm_policy`); its queries go to sub-models, at the
 greatest depth as plain calls; it submits by setting an answer and a flag. Code runs in the
 sandbox, one step between two queries at a time, with the variables carried over as JSON.

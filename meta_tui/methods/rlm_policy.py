@@ -1,6 +1,6 @@
 """What a program of the recursive-language-model baseline may say, and how its queries are cut out.
 
-Source: methods.md 3.7. The language is far narrower than the sandbox's policy: straight lines of
+Source: Recursive Language Models (arXiv 2512.24601). The language is far narrower than the sandbox's policy: straight lines of
 assignments, texts and queries, so that every bit of work that needs a loop goes through a model.
 Pure: from source to steps or to a refusal with its name and line. Running a step is the sandbox's
 business and asking a model the method's (`rlm`).

@@ -1,7 +1,7 @@
 """Tools that a model may call: how they are offered, and how a call is read from a reply.
 
 Two ways to call: the provider's native tool calls, and for models without them one fenced JSON
-block `{"tool": ..., "arguments": {...}}` (methods.md 3.2). Both give the same `Use`. Pure; what a
+block `{"tool": ..., "arguments": {...}}`. Both give the same `Use`. Pure; what a
 tool does is its method's business, and no reader here ever raises.
 """
 

@@ -1,6 +1,6 @@
 """Workers of agentic meta-reasoning: what one is shown, and how a batch becomes artifacts.
 
-Source: methods.md 3.2 to 3.4; the same for the staged controller and for Direct Control, so that
+Source: Thinking Before Thinking (arXiv 2609.38147); the same for the staged controller and for Direct Control, so that
 the two differ in nothing but who decides. A worker sees the problem, the bodies that were chosen
 for it and its instruction: no ids, no titles, no state and no budget.
 """

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from meta_tui.evaluation.drawing import budget_text, graph_text, memory_text
 from meta_tui.methods.artifacts import trace
 from meta_tui.runlog import read
 from meta_tui.tui.app import MetaApp
-from meta_tui.tui.screens.artifacts import ArtifactsScreen, budget_text, graph_text, memory_text
+from meta_tui.tui.screens.artifacts import ArtifactsScreen
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.run import RunScreen
 from meta_tui.tui.state import EMPTY, apply

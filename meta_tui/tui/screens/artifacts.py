@@ -19,9 +19,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from meta_tui.display import one_line
-from meta_tui.evaluation.diagnostics import budget_strip, utilisation
+from meta_tui.evaluation.drawing import budget_text, graph_text, mark, memory_text
 from meta_tui.events import AnyEvent
-from meta_tui.methods.artifacts import Artifact, Row, Trace, layers, trace, tree, worker_name
+from meta_tui.methods.artifacts import Artifact, Row, Trace, trace, tree, worker_name
 from meta_tui.tui import handing
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.screens.inspect import InspectScreen
@@ -37,74 +37,6 @@ Look = Callable[[], tuple[Sequence[AnyEvent], Sequence[EffectView]]]
 VIEWS = ("Artifact", "Graph", "Memory", "Budget")
 NARROW = 100
 """Cells below which list and page stand above each other."""
-
-MARKS: dict[str, tuple[str, str, str]] = {
-    "LIKELY_CORRECT": ("●", "likely correct", "done"),
-    "HAS_GAPS": ("▲", "has gaps", "wait"),
-    "FUNDAMENTALLY_FLAWED": ("■", "flawed", "fail"),
-    "": ("○", "not judged", "quiet"),
-}
-"""Verdict -> shape, word, name of its colour."""
-
-NOTE = ("◇", "note", "hit")
-FAILED = ("✗", "failed", "fail")
-CELLS: dict[str, str] = {"assess": "A", "propose": "P", "evaluate": "E", "dispatch": "D", "worker": "w"}
-"""Role -> the letter of its calls in the budget strip; others are `c` for the controller."""
-
-
-def mark(row: Row) -> tuple[str, str, str]:
-    """Shape, word and colour of an artifact."""
-    if row.kind == "note":
-        return NOTE
-    return FAILED if row.failed else MARKS.get(row.verdict, MARKS[""])
-
-
-def graph_text(found: Trace) -> str:
-    """The graph by depth: one part a layer, with what each artifact was made from."""
-    rows = {row.id: row for row in tree(found)}
-    parts = []
-    for depth, ids in enumerate(layers(found)):
-        parts.append(f"depth {depth}")
-        parts += [_graph_line(rows[id], found) for id in ids]
-    notes = [row for row in rows.values() if row.kind == "note"]
-    if notes:
-        parts += ["notes", *(_graph_line(row, found) for row in notes)]
-    return "\n".join(parts) or "no artifact yet"
-
-
-def _graph_line(row: Row, found: Trace) -> str:
-    context = next(a.context for a in found.artifacts if a.id == row.id)
-    shape, word, _ = mark(row)
-    made = f"  ← {', '.join(context)}" if context else ""
-    submitted = "  ◀ submitted" if row.submitted else ""
-    return f"  {shape} {row.id} {word}{made}{submitted}"
-
-
-def memory_text(found: Trace) -> str:
-    """The index as stages see it, and under each line who read it and who was shown it."""
-    lines = []
-    for row in sorted(tree(found), key=lambda r: [a.id for a in found.artifacts].index(r.id)):
-        lines.append(f"{row.id}: TITLE: {row.title}")
-        lines += [f"    read by {reader}" for reader in row.readers]
-        lines += [f"    shown to worker {id}" for id in row.used_by]
-    return "\n".join(lines) or "the memory is empty"
-
-
-def budget_text(found: Trace, width: int = 60) -> str:
-    """One letter a call, in order, a bar where the budget ends; then the sums by role."""
-    letters = [CELLS.get(who, "c") for who in found.strip]
-    letters += ["·"] * (found.budget - len(letters))
-    if 0 < found.budget < len(letters):
-        letters.insert(found.budget, "|")
-    strip = "".join(letters)
-    rows = [strip[start : start + width] for start in range(0, len(strip), width)]
-    sums: dict[str, int] = {}
-    for who, count in budget_strip(found):
-        sums[who] = sums.get(who, 0) + count
-    used = utilisation(found)
-    share = "" if used is None else f", {100 * used:.0f} % of {found.budget}"
-    words = [f"{CELLS.get(who, 'c')} {who}: {count}" for who, count in sums.items()]
-    return "\n".join([*rows, "", f"{len(found.strip)} calls{share}", *words])
 
 
 class ArtifactsScreen(Screen[None]):
