@@ -6,16 +6,23 @@ import asyncio
 import math
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
-from test_written_cassettes import told
+from msgspec.structs import replace
+from test_written_cassettes import by_span, told
 from written import SHIPPED, STREAMS, samples
 
 from meta_tui.cli import main
 from meta_tui.evaluation.streams import graded, summary
-from meta_tui.events import Requested, Scored, SpanStarted
+from meta_tui.events import AnyEvent, Outcome, Replied, Requested, Scored, SpanStarted
 from meta_tui.methods.mc2.history import History, Instance, history
 from meta_tui.methods.ttpi import perplexity
+from meta_tui.models.base import Answer, Call, Tell
+from meta_tui.run import Doors
+from meta_tui.runlog import read
+from meta_tui.session import TaskScorer
+from meta_tui.sources import resume
 
 NAME = STREAMS[0].name
 RULE = "Carry every decimal with at least six digits"
@@ -113,6 +120,35 @@ def test_the_calculations_of_the_story_are_right_where_they_should_be() -> None:
     assert tuple(3 * b for b in rows[1]) == rows[3]
     assert 1 - math.exp(-4.2) * 26.368 == pytest.approx(0.604597, abs=1e-6)
     assert 2**5 * 5**2 * 11 * 13 == 114400
+
+
+class Rest:
+    """Gives every address the reply that it was given."""
+
+    def __init__(self) -> None:
+        self._outcomes = told(NAME).recording.outcomes
+
+    async def answer(self, call: Call, tell: Tell) -> Answer:
+        """The recorded reply."""
+        last = self._outcomes[call.request.key, call.strand, call.draw][-1]
+        assert isinstance(last, Replied)
+        return Answer(last.reply, None)
+
+
+def test_it_goes_on_from_any_of_its_lines_to_the_same_knowledge(tmp_path: Path) -> None:
+    """Cut at every 20th line; span by span the run is the same, whoever speaks first."""
+    lines = (SHIPPED / f"{NAME}.jsonl").read_bytes().splitlines(keepends=True)
+    scorer = TaskScorer({one.id: one for one in samples(STREAMS[0])})
+    for count in range(1, len(lines), 20):
+        log = tmp_path / f"{count}.jsonl"
+        log.write_bytes(b"".join(lines[:count]))
+        asyncio.run(resume(log, Doors(Rest(), scorer=scorer), clock=None))
+        assert _bare(read(log).events) == _bare(told(NAME).recording.events), f"cut behind line {count}"
+
+
+def _bare(events: list[AnyEvent]) -> dict[str, list[AnyEvent]]:
+    bare = [replace(e, at=None, **({"how": None} if isinstance(e, Outcome) else {})) for e in events]
+    return by_span(bare)
 
 
 def test_the_rivals_all_answer_one_question_alike() -> None:

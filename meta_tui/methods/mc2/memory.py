@@ -140,19 +140,21 @@ class Shelf:
         return tuple(Found(placed.id, placed.rule, similarity) for similarity, placed in near[:k])
 
 
-async def shelved(run: Run, memory: Memory, embedder: str) -> Shelf:
-    """The shelf of a memory: every rule of its lessons is embedded."""
+async def shelved(run: Run, memory: Memory, embedder: str, before: Shelf) -> Shelf:
+    """The shelf of a memory: every rule of its lessons, embedded unless it was on the shelf before."""
+    known = {placed.rule.meaning: placed.vector for row in before.entries.values() for placed in row}
     rows = [
         (role, lesson.batch, place, rule)
-        for role, known in sorted(memory.roles.items())
-        for lesson in known.lessons
+        for role, memories in sorted(memory.roles.items())
+        for lesson in memories.lessons
         for place, rule in enumerate(lesson.rules, 1)
     ]
-    vectors = await embed(run, [rule.meaning for *_, rule in rows], embedder)
+    new = list(dict.fromkeys(rule.meaning for *_, rule in rows if rule.meaning not in known))
+    known |= dict(zip(new, await embed(run, new, embedder), strict=True))
     entries: dict[str, list[Placed]] = {}
-    for (role, batch, place, rule), vector in zip(rows, vectors, strict=True):
-        id_ = f"{LETTERS[role]}{batch}.{place}"
-        entries.setdefault(role, []).append(Placed(id_, batch, place, rule, vector))
+    for role, batch, place, rule in rows:
+        placed = Placed(f"{LETTERS[role]}{batch}.{place}", batch, place, rule, known[rule.meaning])
+        entries.setdefault(role, []).append(placed)
     return Shelf(entries)
 
 

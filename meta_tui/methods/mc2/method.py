@@ -145,12 +145,13 @@ class MC2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         size = batch_size(len(queue), self.batch)
         memory, policies = self.knowledge or Memory(), self.policies
         solved: Sequence[Solved] = ()
+        shelf = Shelf()
         for first in list(range(0, len(queue), size)) * self.passes:
             batch = queue[first : first + size]
             memory = _replace(memory, batch=memory.batch + 1)
             run.store("batch", str(memory.batch), f"{len(batch)} instances", "", [i.sample for i in batch])
-            start = Start(policies, memory, await shelved(run, memory, self.embedder))
-            solved = await self.solve_batch(run, batch, start)
+            shelf = await shelved(run, memory, self.embedder, shelf)
+            solved = await self.solve_batch(run, batch, Start(policies, memory, shelf))
             memory = await self.learn(run, memory, [s.reflection for s in solved if s.reflection])
             if self.carry == "sequential" and solved:
                 policies = solved[-1].policies
