@@ -6,12 +6,13 @@ Runs about 1,500 puzzle answers in the sandbox: two to six minutes.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import published
 import pytest
 
-from meta_tui import cli
 from meta_tui.errors import CallFailed
 from meta_tui.sandbox import layers
 
@@ -50,13 +51,9 @@ def found() -> Any:
 
 
 def _reproduced() -> Any:
-    import contextlib
-    import io
-
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        assert cli.main(["reproduce", str(published.archive()), "--json"]) == 0
-    return json.loads(out.getvalue())
+    command = [sys.executable, "-m", "meta_tui", "reproduce", str(published.archive()), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 pytestmark = pytest.mark.timeout(1800)
