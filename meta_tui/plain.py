@@ -146,7 +146,9 @@ class Plain:
             case CodeFinished():
                 self._code(event.result, event.how)
             case Rejected():
-                self._line(f"▲ {event.reason}: reminder sent", "warn")
+                # A reason with a colon says itself what is done instead.
+                done = "" if ":" in event.reason else ": reminder sent"
+                self._line(f"▲ {event.reason}{done}", "warn")
             case Stored():
                 self._stored(event)
             case Scored():

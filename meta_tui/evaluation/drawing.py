@@ -35,18 +35,18 @@ def mark(row: Row) -> tuple[str, str, str]:
 def graph_text(found: Trace) -> str:
     """The graph by depth: one part a layer, with what each artifact was made from."""
     rows = {row.id: row for row in tree(found)}
+    context = {a.id: a.context for a in found.artifacts}
     parts = []
     for depth, ids in enumerate(layers(found)):
         parts.append(f"depth {depth}")
-        parts += [_graph_line(rows[id], found) for id in ids]
+        parts += [_graph_line(rows[id], context[id]) for id in ids]
     notes = [row for row in rows.values() if row.kind == "note"]
     if notes:
-        parts += ["notes", *(_graph_line(row, found) for row in notes)]
+        parts += ["notes", *(_graph_line(row, context[row.id]) for row in notes)]
     return "\n".join(parts) or "no artifact yet"
 
 
-def _graph_line(row: Row, found: Trace) -> str:
-    context = next(a.context for a in found.artifacts if a.id == row.id)
+def _graph_line(row: Row, context: tuple[str, ...]) -> str:
     shape, word, _ = mark(row)
     made = f"  ← {', '.join(context)}" if context else ""
     submitted = "  ◀ submitted" if row.submitted else ""
@@ -55,8 +55,9 @@ def _graph_line(row: Row, found: Trace) -> str:
 
 def memory_text(found: Trace) -> str:
     """The index as stages see it, and under each line who read it and who was shown it."""
+    rows = {row.id: row for row in tree(found)}
     lines = []
-    for row in sorted(tree(found), key=lambda r: [a.id for a in found.artifacts].index(r.id)):
+    for row in (rows[artifact.id] for artifact in found.artifacts):
         lines.append(f"{row.id}: TITLE: {row.title}")
         lines += [f"    read by {reader}" for reader in row.readers]
         lines += [f"    shown to worker {id}" for id in row.used_by]
