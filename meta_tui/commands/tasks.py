@@ -24,6 +24,14 @@ EXAMPLES = 10
 """Disagreements of a kind that are shown."""
 
 
+_out = click.option(
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default="-",
+    help="File to write; standard output by default.",
+)
+
+
 @click.group("tasks")
 def group() -> None:
     """Task families: their samples, generators and graders."""
@@ -108,22 +116,40 @@ def show_command(sample: str, answer: bool, as_json: bool) -> int:
     help="Below 1000: train; below 2000: dev; from 2000 on: test.",
 )
 @click.option("--set", "extra", multiple=True, metavar="NAME=VALUE", help="An option of the generator.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    default="-",
-    help="File to write; standard output by default.",
-)
+@_out
 @json_option
 def generate_command(
     task: str, count: int, seed: int, extra: tuple[str, ...], out: Path, as_json: bool
 ) -> int:
     """Make samples of a TASK as JSON lines. The same seed gives the same bytes everywhere."""
+    return _deliver(_make(task, count, seed, _options(task, extra)), out, as_json, {"seed": seed})
+
+
+@group.command("convert")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    default="auto",
+    show_default=True,
+    help="auto, own, mp (the meta-prompting authors' files), gsm8k, math500, theoremqa, mgsm, arc or plain.",
+)
+@click.option("--task", default="", help="Task id, where neither the lines nor the file's name say it.")
+@_out
+@json_option
+def convert_command(file: Path, form: str, task: str, out: Path, as_json: bool) -> int:
+    """Write the samples of FILE, your own copy of a data set, as a task file of ours."""
+    from meta_tui.tasks import loaders
+
+    return _deliver(loaders.read(file, form, task), out, as_json, {})
+
+
+def _deliver(made: list[Sample], out: Path, as_json: bool, facts: dict[str, Any]) -> int:
+    """Samples to standard output or into a file, of which the digest is told."""
     from hashlib import sha256
 
     from meta_tui.tasks import loaders
 
-    made = _make(task, count, seed, _options(task, extra))
     text = "".join(map(loaders.encode, made))
     if str(out) == "-":
         if as_json:
@@ -132,11 +158,11 @@ def generate_command(
             click.echo(text, nl=False)
         return 0
     _write(out, text)
-    digest = sha256(text.encode()).hexdigest()
+    found = {"path": str(out), "samples": len(made), **facts, "sha256": sha256(text.encode()).hexdigest()}
     if as_json:
-        print_json({"path": str(out), "samples": len(made), "seed": seed, "sha256": digest})
+        print_json(found)
     else:
-        note(f"{len(made)} samples in {out} (seed {seed}, SHA-256 {digest[:16]})")
+        note(f"{len(made)} samples in {out} (SHA-256 {str(found['sha256'])[:16]})")
     return 0
 
 

@@ -82,6 +82,19 @@ def test_generate_takes_the_options_of_the_family_and_the_language_of_a_variant(
     assert one["meta"]["area"] == "probability"
 
 
+def test_convert_makes_a_task_file_of_ours_from_a_copy_of_a_data_set(tmp_path: Path, capsys: Capture) -> None:
+    path = lines(tmp_path / "test.jsonl", {"question": "How many?", "answer": "All. #### 1,000"})
+    found = run_json(capsys, "convert", path, "--out", "own.jsonl")
+    assert found["samples"] == 1
+    (one,) = loaders.read(tmp_path / "own.jsonl", "own")
+    assert (one.task, one.target) == ("mgsm", "1000")
+    plain = lines(tmp_path / "plain.jsonl", {"input": "b a", "target": "a b"})
+    assert main(["tasks", "convert", plain, "--task", "words"]) == 0
+    assert json.loads(capsys.readouterr().out)["task"] == "words"
+    assert main(["tasks", "convert", plain, "--format", "gsm8k"]) == 2
+    assert "line 1, field 'answer'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "needle"),
     [
