@@ -7,20 +7,27 @@ code of the command that opened it.
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from meta_tui.tui.exporting import Format, Written
     from meta_tui.tui.origin import Source
 
 
 def browse() -> int:
     """Home: the list of recorded runs."""
-    from meta_tui.tui.app import MetaApp
-    from meta_tui.tui.screens.home import HomeScreen
 
-    return MetaApp(HomeScreen).run() or 0
+    def first() -> Screen[Any]:
+        from meta_tui.tui.screens.home import HomeScreen
+
+        return HomeScreen()
+
+    return _run(first)
 
 
 def watch(path: Path, *, speed: float = 1.0) -> int:
@@ -30,12 +37,33 @@ def watch(path: Path, *, speed: float = 1.0) -> int:
         LogError: the log cannot be trusted; nothing is opened.
     """
     from meta_tui import runlog
-    from meta_tui.tui.app import MetaApp
-    from meta_tui.tui.origin import playback
-    from meta_tui.tui.screens.run import RunScreen
 
     runlog.read(path)
-    return MetaApp(lambda: RunScreen(playback(path), title=path.stem, log=path, speed=speed)).run() or 0
+
+    def first() -> Screen[Any]:
+        from meta_tui.tui.origin import playback
+        from meta_tui.tui.screens.run import RunScreen
+
+        return RunScreen(playback(path), title=path.stem, log=path, speed=speed)
+
+    return _run(first)
+
+
+def solve_screen(source: Source, *, title: str = "", log: Path | None = None) -> int:
+    """A run that happens now, on the run screen; gives back the exit code of the run.
+
+    Args:
+        source: `await source(emit, stop)` performs the run.
+        title: its name, for people.
+        log: where it is recorded, for fork, follow-up, resume and export.
+    """
+
+    def first() -> Screen[Any]:
+        from meta_tui.tui.screens.run import RunScreen
+
+        return RunScreen(source, badge="LIVE", title=title, log=log)
+
+    return _run(first)
 
 
 def export(path: Path, format: Format, target: Path | None = None) -> Written:
@@ -50,9 +78,11 @@ def export(path: Path, format: Format, target: Path | None = None) -> Written:
     return asyncio.run(exporting.write(path, format, target))
 
 
-def solve_screen(source: Source, *, title: str = "") -> int:
-    """A run that happens now, on the run screen."""
+def _run(first: Callable[[], Screen[Any]]) -> int:
+    """Run the app; nothing is collected as garbage until it stands there."""
+    gc.disable()
     from meta_tui.tui.app import MetaApp
-    from meta_tui.tui.screens.run import RunScreen
 
-    return MetaApp(lambda: RunScreen(source, badge="LIVE", title=title)).run() or 0
+    app = MetaApp(first)
+    code = app.run()
+    return app.return_code or code or 0

@@ -1,54 +1,54 @@
-"""The app: which screen is open, in which colours, and what happens when a screen asks for more.
+"""The app: which screen is open, in which colours, and how the terminal is given back.
 
-It reads no log and asks no model itself: `start` makes live runs, `origin` recorded ones. It is
-also where the terminal is given back whatever happens: a signal, a crash, a full disk.
+It is light on purpose, so that something stands on the screen within a blink: the first screen
+and everything that a person may ask for (`flows`) are imported when they are needed. Whatever
+happens, a signal, a crash, a full disk, the terminal is restored and the person is told.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
 from rich.text import Text
-from textual.app import App, SystemCommand
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.widgets import Static
 
-from meta_tui import config, runlog, store
-from meta_tui.config import Settings
 from meta_tui.errors import MetaTuiError, UsageError
-from meta_tui.events import Replied
-from meta_tui.tui import crash, handing, theme
+from meta_tui.tui import theme
 from meta_tui.tui.keymap import KEYS, bindings
-from meta_tui.tui.origin import playback, replayed
 from meta_tui.tui.safety import SAFE
-from meta_tui.tui.screens.ask import AskScreen
-from meta_tui.tui.screens.compare import CompareScreen, recordings
-from meta_tui.tui.screens.dialogs import Choice, Page, Say, Word
-from meta_tui.tui.screens.help import HelpScreen, about
-from meta_tui.tui.screens.home import HomeScreen
-from meta_tui.tui.screens.paste import PasteScreen
-from meta_tui.tui.screens.run import FPS, STAY_OR_LEAVE, STILL_RUNNING, RunScreen
-from meta_tui.tui.screens.settings import SettingsScreen
-from meta_tui.tui.start import Launcher, Start, line_of
 
-FORK_CHOICES = ("Draw again: ask for another reply at this place", "Edit this reply, then go on")
-WHICH_MODEL = (
-    "Which model goes on? provider/name as litellm names it, copy-paste to take prompts to a web chat, "
-    "or script:FILE. It can be set for good with META_TUI_MODEL."
-)
+if TYPE_CHECKING:
+    from meta_tui.config import Settings
+    from meta_tui.tui.screens.home import HomeScreen
+    from meta_tui.tui.screens.run import RunScreen
+
+FPS = 12
+"""Paintings a second; each costs what is on the screen, whatever streams in."""
+
+
+class Skeleton(Screen[None]):
+    """What stands there until the first screen is made."""
+
+    def compose(self) -> ComposeResult:
+        """One line."""
+        yield Static(Content("meta-tui"), classes="bar", markup=False)
 
 
 class MetaApp(App[int]):
     """meta-tui in a terminal.
 
     Args:
-        first: makes the first screen.
+        first: makes the first screen, once something stands on the screen.
         fps: paintings a second; 0 for tests.
         settings: the settings in force; None reads them.
     """
@@ -66,9 +66,8 @@ class MetaApp(App[int]):
         super().__init__()
         self._first = first
         self.fps = fps
-        self.launcher = Launcher(ask=self.ask_person)
         self.marked: Path | None = None
-        self._prompts = 0
+        self.prompts = 0
         self._signal = ""
         for own in theme.THEMES.values():
             self.register_theme(own)
@@ -83,10 +82,22 @@ class MetaApp(App[int]):
         """The escape filter stands before all others."""
         return [SAFE, *super().get_line_filters()]
 
+    def get_default_screen(self) -> Screen[None]:
+        """Something to look at while the first screen is made."""
+        return Skeleton()
+
     def on_mount(self) -> None:
-        """Open the first screen; the app ends with it."""
+        """Paint the skeleton, then open the first screen; the app ends with it."""
         self._listen()
+        if self.is_headless:
+            self._open_first()  # nobody is looking
+        else:
+            self.call_after_refresh(self._open_first)
+
+    def _open_first(self) -> None:
         self.push_screen(self._first(), self._end)
+        gc.enable()
+        gc.freeze()
 
     def _end(self, code: int | None) -> None:
         self.exit(code or 0)
@@ -107,9 +118,9 @@ class MetaApp(App[int]):
 
     def _signalled(self, name: str) -> None:
         self._signal = name
-        self.flow(self._leave_now())
+        self.flow(self.leave_now())
 
-    async def _leave_now(self) -> None:
+    async def leave_now(self) -> None:
         """End what runs, wait until its log is whole, give the terminal back."""
         for screen in self.going:
             await screen.end()
@@ -121,6 +132,8 @@ class MetaApp(App[int]):
     @property
     def runs(self) -> list[RunScreen]:
         """The run screens that are open."""
+        from meta_tui.tui.screens.run import RunScreen
+
         return [screen for screen in self.screen_stack if isinstance(screen, RunScreen)]
 
     @property
@@ -131,31 +144,28 @@ class MetaApp(App[int]):
     async def action_quit(self) -> None:
         """Leave; a live run is not stopped unasked."""
         if self.going:
-            self.flow(self._quit())
+            self.ask("quit")
         else:
             self.exit(0)
 
-    async def _quit(self) -> None:
-        choice = await self.push_screen_wait(Choice("still running", STILL_RUNNING, STAY_OR_LEAVE))
-        if choice == 1:
-            for screen in self.going:
-                screen.stop.after_call()
-        elif choice == 2:
-            await self._leave_now()
-
     def _fatal_error(self) -> None:
         """An unhandled exception: one sentence for the person, a report without values in a file."""
+        from meta_tui.tui import crash
+
         error = self._exception or RuntimeError("unknown")
         self._exit_renderables.append(Text(f"meta-tui: {crash.report(error)}"))
         self._close_messages_no_wait()
 
-    # What screens ask for.
+    # What is asked for.
 
     def flow(self, steps: Coroutine[Any, Any, None]) -> None:
         """Run some steps that may ask the person; what goes wrong is said, not thrown."""
         self.run_worker(self._guarded(steps), exit_on_error=False, group="flow")
 
     async def _guarded(self, steps: Coroutine[Any, Any, None]) -> None:
+        from meta_tui.tui import crash
+        from meta_tui.tui.screens.dialogs import Say
+
         try:
             await steps
         except MetaTuiError as error:
@@ -163,18 +173,42 @@ class MetaApp(App[int]):
         except Exception as error:  # noqa: BLE001 - the worker's boundary: a person must read it
             self.push_screen(Say("something broke", crash.report(error)))
 
+    def ask(self, what: str, path: Path | None = None, screen: RunScreen | None = None) -> None:
+        """Do what a person asks for: `what` is the name of a flow."""
+        from meta_tui.tui import flows
+
+        self.flow(flows.FLOWS[what](self, path, screen))
+
+    def on_home_screen_opened(self, message: HomeScreen.Opened) -> None:
+        """Play a run."""
+        self.ask("open", Path(message.run.path))
+
+    def on_home_screen_asked(self, message: HomeScreen.Asked) -> None:
+        """Something that concerns the run under the cursor."""
+        self.ask(message.what, Path(message.run.path) if message.run else None)
+
+    def on_run_screen_asked(self, message: RunScreen.Asked) -> None:
+        """Something that concerns the run that is open."""
+        self.ask(message.what, message.run.log_path, message.run)
+
     def action_help(self) -> None:
         """Explain the screen that is open."""
+        from meta_tui.tui.screens.help import HelpScreen, about
+
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(*about(self.screen)))
 
     def action_settings(self) -> None:
         """Settings and the state of this installation."""
+        from meta_tui.tui.screens.settings import SettingsScreen
+
         if not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen())
 
     def action_theme(self) -> None:
         """The next of our themes."""
+        from meta_tui.tui import handing
+
         names = list(theme.THEMES)
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
@@ -189,147 +223,6 @@ class MetaApp(App[int]):
         for name in theme.THEMES:
             yield SystemCommand(f"Theme {name}", "Colours of the app.", _setter(self, name))
 
-    def on_home_screen_opened(self, message: HomeScreen.Opened) -> None:
-        """Play a run."""
-        self.open_run(Path(message.run.path))
-
-    def open_run(self, path: Path) -> None:
-        """Play a recorded run."""
-        self.push_screen(RunScreen(playback(path), title=path.stem, log=path, fps=self.fps))
-
-    def open_live(self, start: Start) -> None:
-        """Watch a run that happens now."""
-        screen = RunScreen(
-            start.source, badge="LIVE", title=start.title, log=start.log, base=start.base, fps=self.fps
-        )
-        self.push_screen(screen)
-
-    def on_home_screen_asked(self, message: HomeScreen.Asked) -> None:
-        """Something that concerns the run under the cursor."""
-        path = Path(message.run.path) if message.run else None
-        self._ask(message.what, path, None)
-
-    def on_run_screen_asked(self, message: RunScreen.Asked) -> None:
-        """Something that concerns the run that is open."""
-        self._ask(message.what, message.run.log_path, message.run)
-
-    def _ask(self, what: str, path: Path | None, screen: RunScreen | None) -> None:
-        if what == "new":
-            self.flow(self._new())
-        elif path is None:
-            handing.note(self, "choose a run first", warn=True)
-        elif what == "fork" and screen is not None:
-            self.flow(self._fork(path, screen))
-        elif what in _FLOWS:
-            self.flow(_FLOWS[what](self, path))
-
-    async def _new(self) -> None:
-        wish = await self.push_screen_wait(AskScreen(self.launcher.settings()))
-        if wish is not None:
-            settings = self.launcher.settings(
-                method=wish.method, model=wish.model, base_url=wish.base_url, max_calls=wish.max_calls
-            )
-            self.open_live(self.launcher.solve(wish.question, settings))
-
-    async def _fork(self, path: Path, screen: RunScreen) -> None:
-        effect = screen.effect
-        outcome = effect.outcome if effect else None
-        if effect is None or not isinstance(outcome, Replied):
-            raise UsageError("go to a call that was answered first: h and l step from call to call")
-        line = line_of(runlog.read(path), outcome)
-        who = effect.name or "the model"
-        place = f"Call {effect.number}, {who}, round {effect.round or '-'}. What came before it is kept and costs nothing; what follows is asked anew. The run itself stays as it is."
-        choice = await self.push_screen_wait(Choice("fork", place, FORK_CHOICES))
-        if choice is None:
-            return
-        edit = None
-        if choice == 1:
-            edit = await self.push_screen_wait(
-                Page("edit the reply", place, outcome.reply.text, "go on with it")
-            )
-            if edit is None:
-                return
-        settings = await self._model_for(path)
-        if settings is not None:
-            self.open_live(self.launcher.fork(path, line, settings, edit))
-
-    async def _follow_up(self, path: Path) -> None:
-        words = "A further question of this run. The Meta Model keeps everything that was said so far."
-        question = await self.push_screen_wait(Page("follow up", words, "", "ask"))
-        if not question or not question.strip():
-            return
-        settings = await self._model_for(path)
-        if settings is not None:
-            started = runlog.read(path).started
-            settings = msgspec.structs.replace(settings, method=started.method)
-            self.open_live(self.launcher.solve(question.strip(), settings, follows=path))
-
-    async def _resume(self, path: Path) -> None:
-        settings = await self._model_for(path)
-        if settings is not None:
-            self.open_live(self.launcher.resume(path, settings))
-
-    async def _model_for(self, path: Path) -> Settings | None:
-        """The settings with a model that can really be asked; None if the person gives none."""
-        settings = self.launcher.settings()
-        started = runlog.read(path).started
-        if settings.model or started.origin in ("live", "copy-paste"):
-            return settings if settings.model else msgspec.structs.replace(settings, model=started.model)
-        name = await self.push_screen_wait(Word("model", WHICH_MODEL))
-        return msgspec.structs.replace(settings, model=name.strip()) if name and name.strip() else None
-
-    async def _replay(self, path: Path) -> None:
-        self.push_screen(RunScreen(replayed(path), badge="REPLAY", title=path.stem, log=path, fps=self.fps))
-
-    async def _compare(self, path: Path) -> None:
-        parent = runlog.read(path).started.parent
-        if self.marked is None and parent is not None:
-            self.marked = store.find(parent.run)
-        if self.marked is None or self.marked == path:
-            self.marked = path
-            handing.note(self, f"{path.stem} is marked; d on another run compares the two")
-            return
-        left, self.marked = self.marked, None
-        self.push_screen(CompareScreen(*recordings(left, path)))
-
-    async def _export(self, path: Path) -> None:
-        from meta_tui.tui import exporting
-
-        kinds = list(exporting.FORMATS)
-        labels = [f"{kind:<10} {exporting.FORMATS[kind]}" for kind in kinds]
-        choice = await self.push_screen_wait(Choice("export", f"{path.stem} as", labels))
-        if choice is not None:
-            target = await exporting.write(path, kinds[choice])
-            handing.note(
-                self, f"written to {target.path}" + (f". {target.warning}" if target.warning else "")
-            )
-
-    async def ask_person(self, prompt: str) -> str:
-        """The reply that a person pastes for a prompt.
-
-        Raises:
-            EOFError: the person will give none.
-        """
-        self._prompts += 1
-        given: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self.push_screen(PasteScreen(prompt, self._prompts), given.set_result)
-        reply = await given
-        if reply is None:
-            raise EOFError
-        return reply
-
-
-Flow = Callable[[MetaApp, Path], Coroutine[Any, Any, None]]
-
-_FLOWS: dict[str, Flow] = {
-    "follow_up": MetaApp._follow_up,
-    "resume": MetaApp._resume,
-    "replay": MetaApp._replay,
-    "compare": MetaApp._compare,
-    "export": MetaApp._export,
-}
-"""What is asked -> what is done."""
-
 
 def _action(target: Any, name: str) -> Callable[[], Any]:
     return lambda: target.call_later(getattr(target, f"action_{name}"))
@@ -343,6 +236,13 @@ def _setter(app: MetaApp, name: str) -> Callable[[], None]:
 
 
 def _theme_in_force() -> str:
+    """The theme that is set. Where nothing is set, nothing has to be read."""
+    from meta_tui.tui.early import may_be_set
+
+    if not may_be_set("theme"):
+        return "meta-dark"
+    from meta_tui import config
+
     try:
         return config.resolve().settings.theme
     except UsageError:

@@ -12,7 +12,6 @@ from typing import Any
 
 from textual.app import App
 
-from meta_tui import store
 from meta_tui.errors import UsageError
 
 LONGEST = 75_000
@@ -43,6 +42,8 @@ def save(app: App[Any], name: str, text: str) -> Path | None:
 
 def new_file(name: str) -> Path:
     """A path in the user's folder that does not exist yet; `name` is made harmless."""
+    from meta_tui import store
+
     folder = store.home().root / "saved"
     folder.mkdir(parents=True, exist_ok=True)
     stem, dot, suffix = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.").rpartition(".")

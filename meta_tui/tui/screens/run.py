@@ -25,9 +25,10 @@ from textual.widgets import Static
 from meta_tui import session
 from meta_tui.display import one_line
 from meta_tui.errors import MetaTuiError
-from meta_tui.events import AnyEvent, Stored
+from meta_tui.events import AnyEvent, Replied, Stored
 from meta_tui.run import RunResult, Stop
 from meta_tui.tui import crash, handing, heading, words
+from meta_tui.tui.app import FPS
 from meta_tui.tui.arrange import POOL, Plan, arrange, rows_shown
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.origin import Source
@@ -43,7 +44,6 @@ from meta_tui.tui.widgets.listing import Listing, Part
 from meta_tui.tui.widgets.pane import Pane
 
 Badge = Literal["LIVE", "REPLAY", "PLAYBACK"]
-FPS = 12
 AT_ONCE = 2
 """Panes that one tick of the timer paints at most: the focused one and another."""
 
@@ -435,6 +435,13 @@ class RunScreen(Screen[int]):
         effects = list(self.state.effects)
         own = [effect for effect in effects if effect.span == self.focused_span]
         return (own or effects)[-1] if effects else None
+
+    @property
+    def answered(self) -> EffectView | None:
+        """The last model call of the focused pane, else of the run, that was answered."""
+        calls = [e for e in self.state.effects if e.kind == "model" and isinstance(e.outcome, Replied)]
+        own = [effect for effect in calls if effect.span == self.focused_span]
+        return (own or calls)[-1] if calls else None
 
     def action_round(self) -> None:
         """Ask for a round and go there."""
