@@ -484,7 +484,9 @@ def _scored(state: RunState, event: Scored) -> RunState:
 def _rejected(state: RunState, event: Rejected) -> Block:
     number = _round_of(state, event.span)
     where = f"round {number}: " if number else ""
-    return Block("notice", (f"{where}{event.reason}; a reminder follows",))
+    # A reason with a colon says itself what is done instead.
+    then = "" if ":" in event.reason else "; a reminder follows"
+    return Block("notice", (f"{where}{event.reason}{then}",))
 
 
 def _source(how: How | None) -> str:

@@ -26,7 +26,7 @@ from amr_runs import (
 from scripted_runs import Script, again, go_on, lines_of, remembering, timeless
 
 from meta_tui.chat import CodeResult, Program, Reply, ToolCall, Usage
-from meta_tui.errors import CallFailed
+from meta_tui.errors import CallFailed, Stopped
 from meta_tui.events import How, Requested
 from meta_tui.methods import METHODS, build, deliberation, tools
 from meta_tui.methods.artifacts import FAILED, answer_of, layers, read_worker, tree
@@ -244,6 +244,45 @@ def test_a_run_that_was_cut_at_any_line_goes_on_to_the_same_log(method: str, tmp
         assert sorted(map(key, timeless(now))) == sorted(map(key, timeless(expected))), cut
         again(now)
     shutil.rmtree(tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_wild_run_with_failed_workers_goes_on_from_every_fifth_cut(seed: int, tmp_path: Path) -> None:
+    """What a failed worker left stays: its call is not made again."""
+    whole, script = tmp_path / "whole.jsonl", Script()
+    ran("meta_reasoning", {}, whole, model=remembering(Wild(seed), script), budget=30)
+    expected, lines = sorted(map(repr, timeless(read(whole)))), lines_of(whole)
+    for cut in range(1 + seed % 5, len(lines), 5):
+        log = tmp_path / "cut.jsonl"
+        log.write_bytes(b"".join(lines[:cut]))
+        go_on(log, Doors(script.model()))
+        assert sorted(map(repr, timeless(read(log)))) == expected, cut
+
+
+@pytest.mark.parametrize("method", SCRIPTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_that_is_stopped_by_its_own_budget_goes_on_when_there_is_more(
+    method: str, seed: int, tmp_path: Path
+) -> None:
+    """The run's budget (not B) stops it hard after 3, 5 or 7 calls; resumed, it ends as it would have."""
+    whole = run_of(method, tmp_path / "whole.jsonl")
+    script, log, allowed = by_name(SCRIPTS[method]), tmp_path / "run.jsonl", 3 + 2 * seed
+    counted: list[str] = []
+
+    def capped(call: Call) -> Line:
+        counted.append(call.name)
+        return Stopped("budget", "met") if len(counted) > allowed else script(call)
+
+    stopped = ran(method, capped, log, code=Interpreter(), budget=20)
+    if len(counted) <= allowed:
+        assert stopped.result.answer == whole.result.answer
+        return
+    assert stopped.result.status == "budget"
+    told = Script()
+    ran(method, {}, None, model=remembering(by_name(SCRIPTS[method]), told), code=Interpreter(), budget=20)
+    result = go_on(log, Doors(told.model(), Interpreter()))
+    assert (result.status, result.answer) == (whole.result.status, whole.result.answer)
+    again(log)
 
 
 @pytest.mark.parametrize("method", SCRIPTS)
