@@ -14,7 +14,7 @@ from scripted_runs import again, go_on, lines_of
 from simulated_learner import SimulatedLearner, items
 
 from meta_tui.errors import CallFailed, Unfinished
-from meta_tui.events import Answered, AnyEvent, Failed, Rejected, Requested, Scored, Stored
+from meta_tui.events import Answered, AnyEvent, Failed, Rejected, Requested, Scored, SpanStarted, Stored
 from meta_tui.methods import build
 from meta_tui.methods.carried import as_setting, from_json, left_behind, to_json
 from meta_tui.models.base import Call
@@ -80,7 +80,7 @@ def test_c10_a_stream_replays_exactly_and_twice_alike(variant: str, tmp_path: Pa
 
 def _prompts(events: list[AnyEvent]) -> dict[str, list[str]]:
     """Instance -> the keys of what was asked for it, in order."""
-    names = {e.span: e.name for e in events if getattr(e, "role", "") == "instance"}
+    names = {e.span: e.name for e in events if isinstance(e, SpanStarted) and e.role == "instance"}
     found: dict[str, list[str]] = {name: [] for name in names.values()}
     for event in events:
         if isinstance(event, Requested) and event.span.partition("/")[0] in names:

@@ -1,0 +1,56 @@
+"""The knowledge of a stream on a screen: batches, changes, lifetimes, who retrieved what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from meta_tui import runlog, store
+from meta_tui.methods.mc2.history import History, history
+from meta_tui.tui.app import MetaApp
+from meta_tui.tui.screens.knowledge import KnowledgeScreen, counted, page
+from meta_tui.tui.widgets.listing import Listing
+from meta_tui.tui.widgets.pane import Pane
+
+LOG = Path(store.shipped("cassettes")) / "mc2-digits.jsonl"
+
+
+@pytest.mark.parametrize("size", [(120, 30), (60, 24)])
+async def test_the_shipped_stream_is_shown_batch_by_batch(size: tuple[int, int]) -> None:
+    events = runlog.read(LOG).events
+    screen = KnowledgeScreen(lambda: events, "mc2-digits")
+    async with MetaApp(lambda: screen).run_test(size=size) as pilot:
+        await pilot.pause()
+        assert "+4 ~0 -0   2/4 right" in screen.query_one("#batches", Listing).rows[0]
+        text = screen.query_one("#page", Pane).text
+        assert "Carry every decimal with at least six digits" in text
+        await pilot.press("j", "j")
+        await pilot.pause()
+        assert screen.shown == 3
+        await pilot.press("4")
+        await pilot.pause()
+        assert "theorem:18" in screen.query_one("#page", Pane).text
+        await pilot.press("3")
+        await pilot.pause()
+        assert "by theorem:2, theorem:4" in screen.query_one("#page", Pane).text.replace("\n", " ")
+
+
+async def test_a_stream_that_is_still_running_is_followed() -> None:
+    events = runlog.read(LOG).events
+    shown = [events[:40]]
+    screen = KnowledgeScreen(lambda: shown[-1], "live")
+    async with MetaApp(lambda: screen).run_test(size=(120, 30)) as pilot:
+        await pilot.pause()
+        before = len(screen.batches)
+        shown.append(events)
+        screen.refresh_history()
+        assert (before, len(screen.batches)) == (1, 3)
+
+
+def test_a_batch_is_counted_over_all_roles() -> None:
+    found = history(runlog.read(LOG).events)
+    assert [counted(found, batch) for batch in (1, 2, 3)] == ["+4 ~0 -0", "+3 ~0 -1", "+1 ~1 -0"]
+    assert counted(History(), 1) == "learned nothing yet"
+    for view in range(4):
+        assert page(History(), 0, view)[0].kind == "notice"
