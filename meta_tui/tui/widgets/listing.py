@@ -12,6 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -58,6 +59,7 @@ class Listing(Widget, can_focus=True):
         self.count = 0
         self.cursor = 0
         self.top = 0
+        self._base = Style()
 
     def fill(self, count: int, cursor: int | None = None) -> None:
         """There are `count` rows now; paint them anew."""
@@ -141,9 +143,14 @@ class Listing(Widget, can_focus=True):
         self._place(self.cursor)
         self.refresh()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen; what is the same for all of them is worked out once."""
+        self._base = self.rich_style
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        width, row, base = self.size.width, self.top + y, self.rich_style
+        width, row, base = self.size.width, self.top + y, self._base
         if row >= self.count:
             return Strip.blank(width, base)
         parts = self._paint(row, width)
@@ -157,7 +164,7 @@ class Listing(Widget, can_focus=True):
         )
 
     def _look(self, name: str) -> Style:
-        return self.get_component_rich_style(f"listing--{name}") if name else self.rich_style
+        return self.get_component_rich_style(f"listing--{name}") if name else self._base
 
     def _place(self, row: int) -> None:
         self.cursor = max(0, min(row, self.count - 1))

@@ -72,6 +72,7 @@ class Pane(Widget, can_focus=True):
         self._title = ""
         self._facts = ""
         self._pattern: re.Pattern[str] | None = None
+        self._base = Style()
 
     # What it shows.
 
@@ -216,10 +217,15 @@ class Pane(Widget, can_focus=True):
 
     # Painting.
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen; what is the same for all of them is worked out once."""
+        self._base = self.rich_style
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
         width, number = self.size.width, self.top + y
-        base = self.rich_style
+        base = self._base
         if number >= len(self._rows):
             return Strip.blank(width, base)
         line_number, start, end = self._rows[number]
@@ -228,7 +234,8 @@ class Pane(Widget, can_focus=True):
         segments = [Segment(line.lead if start == 0 else line.hang, self._gutter(line.look))]
         segments += self._text_segments(line, start, end, style)
         strip = Strip(segments).adjust_cell_length(max(0, width - 1), base)
-        strip = self._selected(strip, number)
+        if self.text_selection is not None:
+            strip = self._selected(strip, number)
         return Strip([*strip, self._bar(y)], width).apply_offsets(0, number)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -288,7 +295,7 @@ class Pane(Widget, can_focus=True):
     def _bar(self, y: int) -> Segment:
         height, total = self.size.height, len(self._rows)
         if total <= height:
-            return Segment(" ", self.rich_style)
+            return Segment(" ", self._base)
         length = max(1, height * height // total)
         begin = (height - length) * self.top // max(1, self.last_top)
         on = begin <= y < begin + length
