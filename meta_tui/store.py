@@ -144,7 +144,8 @@ def find(name: str) -> Path:
     path = Path(name)
     if name and path.exists():
         return path
-    stems = {p.stem: p for p in (*logs_in(shipped("cassettes")), *_own_logs())}
+    runs = home().runs
+    stems = {p.stem: p for p in logs_in(shipped("cassettes"))} | {run_id(p, runs): p for p in _own_logs()}
     if name == "last" and (own := _own_logs()):
         return max(own, key=lambda p: p.stem)
     if name in stems:
@@ -157,6 +158,11 @@ def find(name: str) -> Path:
     raise UsageError(
         f"no run or file {name!r}; `meta-tui runs` lists runs, `meta-tui demo --list` the cassettes"
     )
+
+
+def run_id(path: Path, folder: Path) -> str:
+    """A run's name in a folder: the path below it, without its ending."""
+    return path.relative_to(folder).with_suffix("").as_posix()
 
 
 def find_all(names: Iterable[str]) -> list[Path]:
@@ -304,7 +310,7 @@ class Index:
         db.execute("BEGIN IMMEDIATE")
         db.executemany("DELETE FROM runs WHERE path=?", gone)
         for path in new:
-            row = summary(Path(path))
+            row = summary(Path(path), run_id(Path(path), self.folder))
             db.execute(
                 "INSERT OR REPLACE INTO runs VALUES(?,?,?,?,?,?)",
                 (path, row.id, *present[path], row.at or 0.0, msgspec.json.encode(row)),

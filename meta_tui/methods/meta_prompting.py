@@ -103,7 +103,10 @@ class MetaPrompting(Rounds, frozen=True, kw_only=True):
             "verification": text("meta_verification") if self.verification else "",
             "confidence": text("meta_confidence") if self.confidence else "",
         }
+        forgetful = ", remembering that they do not know what they said before"
         whole = text("meta_instruction")
+        whole = whole.replace("{and_verification}", " and verification" if self.verification else "")
+        whole = whole.replace("{recall}", forgetful if self.fresh_eyes else "")
         for name, paragraph in paragraphs.items():
             whole = whole.replace(f"\n\n{{{name}}}", f"\n\n{paragraph}" if paragraph else "")
         return whole
