@@ -33,7 +33,7 @@ def hashed(text: str) -> Vector:
     """512 floats of length 1 (all 0 for a text without a token).
 
     Tokens are lower-cased `[a-z0-9]+`; each token and each pair of neighbours is hashed with
-    SHA-1 into a signed bucket (methods.md 1.1).
+    SHA-1 into a signed bucket.
     """
     vector = [0.0] * BUCKETS
     tokens = _TOKEN.findall(text.lower())

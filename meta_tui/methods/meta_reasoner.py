@@ -1,7 +1,7 @@
 """Meta-Reasoner: reasoning step by step, steered by a bandit that reads progress reports.
 
 Source: Sui et al. 2025 (arXiv 2502.19918), of which the abstract was read; arms, features, reward
-and rounds are our choices (methods.md 4.9). What the bandit learned is carried over a stream.
+and rounds are our choices. What the bandit learned is carried over a stream.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Meta Reasoning Prompting: one call chooses among ways of reasoning, the chosen one solves.
 
 Source: Gao et al. 2024 (arXiv 2406.11698) and MC2's comparison (arXiv 2604.17399); which seven
-ways the authors had is known in part only (methods.md 4.9), so there are two pools.
+ways the authors had is known in part only, so there are two pools.
 """
 
 from __future__ import annotations

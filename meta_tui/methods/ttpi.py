@@ -1,7 +1,7 @@
 """Prompt intervention while reasoning: at each step boundary several openings, the surest goes on.
 
 Source: the prompt-intervention framework of arXiv 2508.02511 in MC2's form (arXiv 2604.17399,
-there called TTPI), read through summaries (methods.md 4.9). It needs log-probabilities: without
+there called TTPI), read through summaries. It needs log-probabilities: without
 them it refuses to run. The depth score of the original needs a model's inner layers and is left out.
 """
 

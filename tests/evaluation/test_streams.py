@@ -61,7 +61,8 @@ def _pooled(found: dict[str, Any], batches: range) -> tuple[int, int]:
 
 
 def test_the_simulated_learner_is_taught_by_full_and_not_by_rmc(folder: Path) -> None:
-    """SIMULATION: first two batches against the last five, with Wilson intervals at 95 %."""
+    """SIMULATION: the first batch against the last five, with Wilson intervals at 95 %: apart for full,
+    overlapping for rmc."""
     _, full = simulation("full", folder)
     _, rmc = simulation("rmc", folder)
     early, late = _pooled(full, range(1, 2)), _pooled(full, range(6, 11))

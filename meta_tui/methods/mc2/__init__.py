@@ -2,6 +2,6 @@
 
 Source: arXiv 2604.17399. The inner loop (MRO) is `loop`; what is kept across problems (MCA) is
 `reflection`, `memory` and `compose`; `method` joins them over a stream; `history` tells a screen
-or a report what a batch changed. Equations and prompt templates of the paper are reconstructed
-(methods.md 4); every prompt is worded by this project.
+or a report what a batch changed. Equations and prompt templates of the paper are reconstructed;
+every prompt is worded by this project.
 """

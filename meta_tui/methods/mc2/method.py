@@ -1,6 +1,6 @@
 """MC2 over a stream: batches of instances, and what is learned between them.
 
-Source: MC2, arXiv 2604.17399 (equations and templates reconstructed, methods.md 4). The five
+Source: MC2, arXiv 2604.17399 (equations and templates are reconstructed). The five
 variants of the paper are one setting. Instances of a batch start from the same memory and run at
 once, so their order inside a batch changes nothing; `carry: sequential` follows the paper's
 notation literally instead.
