@@ -12,7 +12,7 @@ def ask(sample: Sample) -> str:
     it says that there may be no solution."""
     goal = sample.meta.get("goal", 24)
     text = FAMILY.description.replace("24", str(goal))
-    if sample.meta.get("may_be_unsolvable") or not sample.meta.get("solvable", True):
+    if sample.meta.get("may_be_unsolvable"):
         text += " If it cannot be done, answer: no solution."
     return f"{text}\n\n{sample.input}"
 

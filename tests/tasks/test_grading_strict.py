@@ -272,6 +272,8 @@ CHECKMATE: list[tuple[str, str, str, str]] = [
     (QUEEN, "Qh4#", "3. Qh4#", RIGHT),
     (QUEEN, "Qh4#", "33. Qh4#", RIGHT),
     (QUEEN, "Qh4#", "2. g4 Qh4#", RIGHT),
+    (QUEEN, "Qh4#", "1. f3 e5 2. g4 Qh4#", RIGHT),
+    (QUEEN, "Qh4#", "1. f3 e5 2. g4 Qg5", WRONG),
     (QUEEN, "Qh4#", "Qd8-h4#", RIGHT),
     (QUEEN, "Qh4#", "Qd8h4", RIGHT),
     (QUEEN, "Qh4#", "Qdh4#", RIGHT),

@@ -82,7 +82,7 @@ def _judge(sample: Sample, answer: str) -> Grade:
         return Grade("error", MISSING)
     except ValueError as error:
         return Grade("error", f"the game of {sample.id} cannot be replayed: {error}")
-    moves = _without_recalled(_committed(moves_in(answer, board)), sample.input)
+    moves = _committed(_without_recalled(moves_in(answer, board), sample.input))
     if not moves:
         return _without_move(answer)
     if _says_no_mate(answer):
