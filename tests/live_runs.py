@@ -183,16 +183,25 @@ def _fork_server() -> ForkServerContext:
 
 GATE = """
 import os, sys, time
+from importlib.machinery import PathFinder
 class Gate:
     def find_spec(self, name, path=None, target=None):
-        if name == "litellm":
+        if name != "litellm":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+        def wait(module):
             open({began!r}, "w").close()
             while not os.path.exists({go!r}):
                 time.sleep(0.01)
+            load(module)
+        spec.loader.exec_module = wait
+        return spec
 sys.meta_path.insert(0, Gate())
 from meta_tui.cli import main
 sys.exit(main({arguments!r}))
 """
+"""Waits where other modules can still be imported: finding one holds the lock of all imports."""
 
 
 def waiting_import(arguments: Iterable[str], began: Path, go: Path) -> list[str]:
@@ -235,8 +244,15 @@ class Terminal:
         while (place := self.shown.find(text.encode(), since)) < 0:
             assert time.monotonic() < end, f"{text!r} never came: {self.shown[-2000:]!r}"
             if select.select([self._handle], [], [], 0.1)[0]:
-                self.shown += os.read(self._handle, 65536)
+                self._read(text)
         return place + len(text.encode())
+
+    def _read(self, waiting_for: str) -> None:
+        try:
+            self.shown += os.read(self._handle, 65536)
+        except OSError as error:  # Linux: the other end is closed
+            message = f"it ended before {waiting_for!r} came: {self.shown[-2000:]!r}"
+            raise AssertionError(message) from error
 
     def type(self, text: str) -> None:
         """Type or paste a text."""
