@@ -158,6 +158,13 @@ def test_the_optimum_is_that_of_brute_force(kind: str) -> None:
         assert PROBLEMS[kind].value(instance, construction) == best
 
 
+def test_bins_are_filled_to_the_brim_where_first_fit_needs_one_more() -> None:
+    """First fit by size gives 50+40, 40+30+20, 20; two bins hold all: 50+30+20 and 40+40+20."""
+    instance = {"sizes": [50, 40, 40, 30, 20, 20], "capacity": 100, "large": False}
+    assert PROBLEMS["bins"].solve(instance)[1] == 2
+    assert PROBLEMS["bins"].solve(instance | {"large": True})[1] == 3
+
+
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_the_witness_reaches_the_target(kind: str) -> None:
     for sample in samples(kind):
