@@ -98,8 +98,8 @@ def _meanings(cls: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         block = (inspect.getdoc(base) or "").partition("Attributes:\n")[2]
-        for name, text in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", block, re.MULTILINE):
-            found[name] = " ".join(text.split())
+        for names, text in re.findall(r"^ {4}(\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", block, re.MULTILINE):
+            found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
     return found
 
 

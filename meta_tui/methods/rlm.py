@@ -42,6 +42,7 @@ class RLM(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         report_each, finish_at: per cent of the budget after which the model is told what is left,
             and to finish.
         task, answer, ready: the names of the three variables that programs know.
+        instruction: the system message of the model that writes the programs.
     """
 
     id: ClassVar[str] = "rlm"
