@@ -38,6 +38,7 @@ STATUSES: Final[frozenset[str]] = frozenset(get_args(CodeStatus))
 BOUNDARY: Final = ("landlock", "seccomp")
 """The layers without which `strict` and the profile `os_only` refuse to run."""
 SCIENCE: Final = ("sympy", "numpy")
+"""Libraries with workers of their own that have loaded them; the first that a program mentions counts."""
 ROOT: Final = str(Path(__file__).resolve().parents[2])
 
 Kind = str
@@ -75,8 +76,6 @@ class Worker:
             raise CallFailed("unsupported", f"the sandbox could not start; see `meta-tui doctor`\n{reason}")
         self.layers = tuple(Held(str(n), bool(h), str(d)) for n, h, d in greeting["layers"])
         self.python, self.policy = str(greeting["python"]), str(greeting["policy"])
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
 
     def kill(self) -> None:
         """End the worker and everything that it may have started."""
@@ -148,8 +147,8 @@ class Sandbox:
     """Runs programs in locked, one-shot workers. A `CodeRunner`.
 
     Args:
-        pool: workers kept warm for ordinary programs (and one for those with sympy or numpy, once
-            there was one).
+        pool: workers kept warm for ordinary programs (and one each for those with sympy and with
+            numpy, once there was one).
         strict: refuse to run on a machine without Landlock and seccomp.
         without: layers to leave out, for tests; every result says that they are missing.
         warn: told once, in words for a person, when layers are missing.
@@ -251,11 +250,12 @@ class Sandbox:
         try:
             async with asyncio.timeout(START_SECONDS):
                 worker.take(wire.unpack(await _frame(worker.channel, 1 << 20)))
-        except BaseException as error:
+        except (TimeoutError, _Broken, OSError, ValueError) as error:
             self._end(pool, worker)
-            if isinstance(error, (TimeoutError, _Broken)):
-                message = "the sandbox worker did not start; see `meta-tui doctor`"
-                raise CallFailed("unsupported", message) from error
+            message = "the sandbox worker did not start; see `meta-tui doctor`"
+            raise CallFailed("unsupported", message) from error
+        except BaseException:
+            worker.kill()  # stays among the busy ones, which closing waits for: no new task here
             raise
         return worker
 
@@ -313,7 +313,7 @@ class Sandbox:
 
 def kind_of(program: Program) -> Kind:
     """Which workers a program is for."""
-    return "science" if any(name in program.code for name in SCIENCE) else "plain"
+    return next((name for name in SCIENCE if name in program.code), "plain")
 
 
 def _request(program: Program) -> dict[str, Any]:

@@ -7,6 +7,7 @@ app's clock bounds it from outside.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import types
@@ -17,13 +18,16 @@ from meta_tui.sandbox import wire
 CHANNEL: Final = 3
 """Where the socket stands while the program runs; 0 to 2 lead nowhere."""
 
-PRELOADED: Final = {"plain": (), "science": ("numpy", "sympy", "mpmath")}
+PRELOADED: Final[dict[str, str]] = {"numpy": "numpy", "sympy": "sympy"}
+"""Kind of worker -> what it loads before it waits; the other kind is `plain`."""
 
 
 def main(kind: str, without: list[str]) -> NoReturn:
     """Serve one program on standard input's socket."""
     channel = _move_channel()
     try:
+        with contextlib.suppress(OSError):
+            os.rmdir(os.getcwd())  # noqa: PTH106, PTH109 - nothing can be made in a folder that is gone
         from meta_tui.sandbox import lockdown, policy, program  # noqa: F401 - nothing is read from disk later
 
         _preload(kind)
@@ -75,11 +79,9 @@ def _move_channel() -> int:
 
 
 def _preload(kind: str) -> None:
-    import importlib
+    if kind in PRELOADED:
+        import importlib
 
-    for name in PRELOADED[kind]:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            continue
+        with contextlib.suppress(ImportError):
+            importlib.import_module(PRELOADED[kind])
     sys.modules["__main__"] = types.ModuleType("__main__")
