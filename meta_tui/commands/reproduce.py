@@ -150,6 +150,7 @@ def _comparisons(found: Reproduction) -> Iterator[str]:
             yield f"{TITLES[task]:28}{pair:18}{_difference(both[0]):46}{_difference(both[1])}"
     if any(c["task"] == "MGSM" for c in found.comparisons):
         yield "  MGSM: the languages share their problems, so its rows are not independent and p is too small."
+        yield "  Ambiguous answers count as not right; below stands how many of them hold the target."
 
 
 def _difference(one: dict[str, Any] | None) -> str:
