@@ -15,7 +15,8 @@ from typing import Any
 from meta_tui.errors import UsageError
 from meta_tui.evaluation import statistics
 from meta_tui.evaluation.evaluate import graded_text
-from meta_tui.events import Replied
+from meta_tui.events import Replied, Requested, SpanStarted
+from meta_tui.methods.embedding import Vector, cosine, hashed
 from meta_tui.methods.mc2.history import History, Instance, history
 from meta_tui.methods.mc2.method import batch_size
 from meta_tui.runlog import Recording
@@ -78,6 +79,7 @@ def summary(label: str, recording: Recording, right: Right) -> dict[str, Any]:
         ],
         "passes": [{"pass": n, **_numbers(group, right)} for n, group in enumerate(passes, 1)],
         "validity": _validity(instances, right),
+        "guide_alignment": round(_mean(aligned), 6) if (aligned := guide_alignment(recording)) else None,
         "lifetimes": [
             {"role": life.role, "rule": life.rule.text, "kind": life.rule.kind, "batches": list(life.batches)}
             for life in found.lifetimes()
@@ -124,6 +126,45 @@ def _validity(instances: Sequence[Instance], right: Right) -> dict[str, Any] | N
     grades = [float(GRADE_VALUE[one.quality]) for one in known]
     rho = statistics.spearman(grades, [float(right[one.span]) for one in known])
     return {"by_grade": by_grade, "rho": round(rho, 6) if rho == rho else None}
+
+
+def guide_alignment(recording: Recording) -> list[float]:
+    """How much nearer each composed guide of the Reasoner is to its own question than to the batch's
+    other ones: cosine of question and guide (the question's text removed) minus the mean over the
+    other guides of the batch. One number an instance; none where a batch has one guide only."""
+    found = history(recording.events)
+    batch = {one.span: one.batch for one in found.instances}
+    questions = {item.sample: item.question for item in recording.started.stream}
+    asked = {one.span: questions.get(one.sample, "") for one in found.instances}
+    guides: dict[int, list[tuple[Vector, Vector]]] = {}
+    for span, guide in _guides(recording, {one.span for one in found.instances if one.retrieved}).items():
+        own = guide.replace(asked[span], "")
+        guides.setdefault(batch[span], []).append((hashed(asked[span]), hashed(own)))
+    return [
+        round(
+            cosine(question, own)
+            - _mean([cosine(question, other) for _, other in group if other is not own]),
+            6,
+        )
+        for group in guides.values()
+        for question, own in group
+        if len(group) > 1
+    ]
+
+
+def _guides(recording: Recording, spans: set[str]) -> dict[str, str]:
+    """Instance span -> the system message of its first Reasoner call."""
+    roles = {e.span: e.role for e in recording.events if isinstance(e, SpanStarted)}
+    found: dict[str, str] = {}
+    for event in recording.events:
+        instance = event.span.partition("/")[0]
+        if isinstance(event, Requested) and instance in spans and roles[event.span] == "reasoner":
+            found.setdefault(instance, event.messages[0].content)
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _share(part: float, whole: float) -> float | None:

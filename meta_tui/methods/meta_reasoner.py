@@ -35,7 +35,9 @@ ARMS: Mapping[str, str] = {
 """Strategy -> the guidance that it gives the next step."""
 
 FEATURES = 32
-_PROGRESS = re.compile(r"PROGRESS\W{0,9}?(0(?:\.\d{1,9})?|1(?:\.0{1,9})?|\.\d{1,9})(?![\d%]|\.\d)", re.IGNORECASE)
+_PROGRESS = re.compile(
+    r"PROGRESS\W{0,9}?(0(?:\.\d{1,9})?|1(?:\.0{1,9})?|\.\d{1,9})(?![\d%]|\.\d)", re.IGNORECASE
+)
 
 
 class Pull(Value, frozen=True):

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from mc2_runs import RESTART, by_role, solve, solved, stream
+from mc2_runs import RESTART, by_role, policies, solve, solved, stream
 from simulated_learner import NOTE, SimulatedLearner, items
 
 from meta_tui.chat import Reply, Usage
@@ -20,10 +20,13 @@ from meta_tui.cli import main
 from meta_tui.errors import UsageError
 from meta_tui.evaluation import plots_mc2
 from meta_tui.evaluation.statistics import wilson
-from meta_tui.evaluation.streams import graded, lines, summary
+from meta_tui.evaluation.streams import graded, guide_alignment, lines, summary
+from meta_tui.events import StreamItem
 from meta_tui.methods import build
+from meta_tui.methods.embedding import cosine, hashed
 from meta_tui.methods.mc2.history import alike, change, history
 from meta_tui.methods.mc2.memory import Known
+from meta_tui.methods.prompts import text
 from meta_tui.models.base import Call
 from meta_tui.models.scripted import Line, ScriptedModel
 from meta_tui.run import Doors
@@ -145,6 +148,29 @@ def test_every_number_of_a_small_stream(tmp_path: Path) -> None:
         ("C1.1", "M1.1", "R1.1"),
     ]
     assert found.retrieved_by()["R1.1"] == ("t:2", "t:3")
+
+
+def test_a_guide_that_speaks_of_its_question_is_aligned_with_it(tmp_path: Path) -> None:
+    """Each guide repeats its question, which does not count, and names its subject, which does."""
+    subjects = {"draw a circle": "circle", "read a timetable": "timetable"}
+    asked = tuple(StreamItem(f"t:{n}", words) for n, words in enumerate(("number 0", "number 1", *subjects)))
+
+    def reply(call: Call) -> Line:
+        if call.name != "Compose":
+            return by_role(call)
+        question = next(words for words in subjects if words in call.request.messages[-1].content)
+        return policies(P_R=f"{question}: check each {subjects[question]}", P_M="m", P_C="c")
+
+    log = tmp_path / "run.jsonl"
+    solve("mc2", reply, asked, batch=2, log=log)
+    form = text("mc2_reasoner_format")
+    guides = {words: hashed(f": check each {subject}\n\n{form}") for words, subject in subjects.items()}
+    one, other = subjects
+    assert guide_alignment(read(log)) == [
+        round(cosine(hashed(one), guides[one]) - cosine(hashed(one), guides[other]), 6),
+        round(cosine(hashed(other), guides[other]) - cosine(hashed(other), guides[one]), 6),
+    ]
+    assert min(guide_alignment(read(log))) > 0
 
 
 def test_what_a_batch_did_to_a_checklist() -> None:
