@@ -329,10 +329,10 @@ def _run(
     start: Start, log: Path, settings: Settings, fresh: bool, plain: bool, brief: bool, as_json: bool
 ) -> int:
     app = not (plain or brief or as_json) and is_terminal() and sys.stdin.isatty()
-    if app and settings.model != "copy-paste":
+    if app:
         from meta_tui.tui import solve_screen
 
-        return solve_screen(_source(start, settings, fresh), title=log.stem)
+        return solve_screen(_source(start, settings, fresh), title=log.stem, log=log)
     return asyncio.run(_plain(start, log, settings, fresh, brief, as_json))
 
 
@@ -341,8 +341,9 @@ def _source(start: Start, settings: Settings, fresh: bool) -> Callable[..., Awai
 
     async def source(emit: Emit, stop: Stop) -> RunResult:
         from meta_tui import session
+        from meta_tui.tui import paste_here, say_here
 
-        live = session.Session(settings, fresh=fresh)
+        live = session.Session(settings, ask=paste_here, fresh=fresh, warn=say_here)
         try:
             return await start(live, [emit], stop)
         finally:

@@ -66,6 +66,32 @@ def solve_screen(source: Source, *, title: str = "", log: Path | None = None) ->
     return _run(first)
 
 
+async def paste_here(prompt: str) -> str:
+    """Show a prompt in the app that is running and give back the pasted reply; for the `ask` of a
+    copy-paste session whose source `solve_screen` runs.
+
+    Raises:
+        EOFError: the person will give none.
+    """
+    from textual._context import active_app
+
+    from meta_tui.tui import flows
+    from meta_tui.tui.app import MetaApp
+
+    app = active_app.get()
+    assert isinstance(app, MetaApp)
+    return await flows.ask_person(app, prompt)
+
+
+def say_here(words: str) -> None:
+    """A short message in the app that is running."""
+    from textual._context import active_app
+
+    from meta_tui.tui import handing
+
+    handing.note(active_app.get(), words, warn=True)
+
+
 def export(path: Path, format: Format, target: Path | None = None) -> Written:
     """Write a run as `html`, `md`, `svg` or `asciicast`; says where, and whether keys were taken out.
 

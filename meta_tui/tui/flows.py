@@ -43,7 +43,7 @@ def launcher(app: MetaApp) -> Launcher:
     async def ask(prompt: str) -> str:
         return await ask_person(app, prompt)
 
-    return Launcher(ask)
+    return Launcher(ask, lambda words: handing.note(app, words, warn=True))
 
 
 async def open_run(app: MetaApp, path: Path | None, screen: RunScreen | None) -> None:
@@ -60,7 +60,7 @@ async def new(app: MetaApp, path: Path | None, screen: RunScreen | None) -> None
         settings = make.settings(
             method=wish.method, model=wish.model, base_url=wish.base_url, max_calls=wish.max_calls
         )
-        watch_live(app, make.solve(wish.question, settings))
+        watch_live(app, make.solve(wish.question, settings, sample=wish.sample))
 
 
 async def fork(app: MetaApp, path: Path | None, screen: RunScreen | None) -> None:

@@ -47,9 +47,11 @@ class Launcher:
 
     Args:
         ask: shows a prompt and gives the pasted reply, for `copy-paste`.
+        warn: told what a person should know, such as a missing sandbox layer.
     """
 
     ask: Ask | None = None
+    warn: Callable[[str], None] | None = None
 
     def settings(self, **flags: Any) -> Settings:
         """The settings in force, with what a person chose on a screen.
@@ -113,7 +115,7 @@ class Launcher:
         work: Callable[[session.Session, Emit, Stop], Awaitable[RunResult]],
     ) -> Source:
         async def source(emit: Emit, stop: Stop) -> RunResult:
-            live = session.Session(settings, ask=self.ask)
+            live = session.Session(settings, ask=self.ask, warn=self.warn)
             try:
                 return await work(live, emit, stop)
             finally:

@@ -14,6 +14,7 @@ from meta_tui.tui.screens.home import HomeScreen
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.paste import PasteScreen
 from meta_tui.tui.screens.run import RunScreen
+from meta_tui.tui.screens.samples import SamplesScreen
 from meta_tui.tui.screens.settings import SettingsScreen
 from meta_tui.tui.widgets.listing import Listing
 from meta_tui.tui.widgets.pane import Pane
@@ -303,3 +304,76 @@ def test_the_form_says_the_same_as_a_command_line():
     )
     assert "OPENAI_API_KEY" in key_state(wish, ["HOME", "OPENAI_API_KEY"])
     assert "copy-paste" in key_state(wish, ["HOME"])
+
+
+async def test_a_sample_of_a_task_is_chosen_and_solved(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("META_TUI_MODEL", script(tmp_path, FINAL))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.screen.runs, "runs")
+        await pilot.press("a")
+        ask = await shows(pilot, AskScreen)
+        await pilot.press("ctrl+t")
+        await shows(pilot, SamplesScreen)
+        await pilot.press(*"game24:3", "enter")
+        await until(pilot, lambda: app.screen is ask, "the form")
+        await pilot.pause()
+        assert ask.wish.sample == "game24:3"
+        assert "--sample game24:3" in command(ask.wish)
+        await pilot.press("ctrl+s")
+        screen = await finished(pilot)
+        started = runlog.read(screen.log_path).started
+        assert (started.sample, started.task) == ("game24:3", "game24")
+        assert "24" in started.question
+
+
+async def test_a_sample_whose_question_was_changed_is_no_sample(app):
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.screen.runs, "runs")
+        await pilot.press("a")
+        ask = await shows(pilot, AskScreen)
+        await pilot.press("ctrl+t")
+        await shows(pilot, SamplesScreen)
+        await pilot.press(*"words", "down", "enter")
+        await until(pilot, lambda: app.screen is ask, "the form")
+        await pilot.press("x")
+        await pilot.pause()
+        assert ask.wish.sample == ""
+
+
+async def test_the_palette_offers_every_action_of_the_screen(app):
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await open_first(app, pilot)
+        titles = [command.title for command in app.get_system_commands(screen)]
+        assert len(titles) >= len(screen.ACTIONS)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"to end".split()[1], "enter")
+        await pilot.pause()
+        await until(pilot, lambda: app.screen is screen, "the run again")
+
+
+async def test_a_palette_command_does_what_its_key_does(app):
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await open_first(app, pilot)
+        commands = {command.title: command.callback for command in app.get_system_commands(screen)}
+        commands["End  ($)"]()
+        await until(pilot, lambda: screen.state.status == "answered", "the end")
+        commands["Theme meta-light"]()
+        assert app.theme == "meta-light"
+
+
+async def test_leaving_with_a_live_run_asks(app, monkeypatch):
+    monkeypatch.setenv("META_TUI_MODEL", "copy-paste")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.screen.runs, "runs")
+        await pilot.press("a")
+        await shows(pilot, AskScreen)
+        await pilot.press(*"hi", "ctrl+s")
+        await shows(pilot, PasteScreen)
+        await pilot.press("ctrl+q")
+        choice = await shows(pilot, Choice)
+        assert "resumed later" in choice._words
+        await pilot.press("j", "j", "enter")
+        await until(pilot, lambda: not app.is_running or app._exit, "the end of the app")
+    runs = [runlog.read(run) for run in (store.home().runs).glob("*.jsonl")]
+    assert "cancelled" in [run.finished.status for run in runs]

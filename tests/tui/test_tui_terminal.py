@@ -183,6 +183,22 @@ def test_leaving_a_live_run_asks_first_and_then_keeps_its_log(terminal, tmp_path
     assert runlog.read(log).finished.status == "cancelled"
 
 
+SOLVE = "import sys; from meta_tui.cli import main; sys.exit(main(['solve', 'hi', '--model', 'copy-paste', '--method', 'standard']))"
+
+
+def test_copy_paste_from_the_command_line_happens_in_the_app(terminal, tmp_path):
+    shell = terminal(SOLVE, size=(100, 30), META_TUI_HOME=str(tmp_path / "home"))
+    shell.until("paste the reply here")
+    assert "\x1b]52;c;" in shell.text
+    shell.press("\x1b[200~>> FINAL ANSWER:\n42\x1b[201~")
+    shell.until("42")
+    shell.press("\x13")
+    shell.until("✓ answered")
+    shell.press("q")
+    assert shell.ended() == 0
+    assert_restored(shell.text)
+
+
 CRASH = """
 import sys
 from meta_tui.tui.app import MetaApp

@@ -18,7 +18,9 @@ from textual.widgets import Input, Static, TextArea
 from meta_tui import methods, session
 from meta_tui.config import Settings
 from meta_tui.display import clean, one_line
+from meta_tui.errors import UsageError
 from meta_tui.tui import handing
+from meta_tui.tui.screens.samples import Offer, SamplesScreen, offers
 from meta_tui.tui.widgets.hints import Hints
 from meta_tui.tui.widgets.listing import Listing, Part
 
@@ -32,6 +34,7 @@ class Wish:
     model: str
     base_url: str
     max_calls: int | None = None
+    sample: str = ""
 
 
 class AskScreen(Screen[Wish | None]):
@@ -48,16 +51,18 @@ class AskScreen(Screen[Wish | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", show=False),
         Binding("f1", "help", show=False),
+        Binding("ctrl+t", "samples", show=False, priority=True),
         Binding("ctrl+s,ctrl+j,ctrl+enter", "start", show=False, priority=True),
     ]
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("ctrl+s", "Start"),
+        ("ctrl+t", "Sample"),
         ("tab", "Next field"),
         ("f1", "Help"),
         ("esc", "Back"),
     )
     ABOUT = (
-        "A new question. The model is provider/name as litellm names it, or a server's own name with its "
+        "A new question, your own or a sample of a task (ctrl+t). The model is provider/name as litellm names it, or a server's own name with its "
         "address, or copy-paste: then each prompt is shown to you, you take it to a web chat and paste the "
         "reply back. Everything is recorded as it comes; x stops, R resumes."
     )
@@ -66,6 +71,7 @@ class AskScreen(Screen[Wish | None]):
         super().__init__()
         self._settings = settings
         self._question = question
+        self._offer: Offer | None = None
         self._methods = sorted(offered or methods.METHODS, key=lambda name: name != settings.method)
 
     def compose(self) -> ComposeResult:
@@ -122,7 +128,13 @@ class AskScreen(Screen[Wish | None]):
             self._value("model"),
             self._value("base_url"),
             int(calls) if calls.isdigit() and int(calls) else None,
+            self._sample(),
         )
+
+    def _sample(self) -> str:
+        """The name of the chosen sample, as long as its question stands as it was."""
+        text = self.query_one("#question", TextArea).text
+        return self._offer.name if self._offer and self._offer.question.strip() == text.strip() else ""
 
     def _value(self, name: str) -> str:
         return self.query_one(f"#{name}", Input).value.strip()
@@ -152,6 +164,21 @@ class AskScreen(Screen[Wish | None]):
             handing.note(self.app, missing, warn=True)
         else:
             self.dismiss(wish)
+
+    def action_samples(self) -> None:
+        """Choose a question among the samples of the tasks that come with meta-tui."""
+        try:
+            known = offers()
+        except UsageError as error:
+            handing.note(self.app, str(error), warn=True)
+            return
+        self.app.push_screen(SamplesScreen(known), self._chosen)
+
+    def _chosen(self, offer: Offer | None) -> None:
+        if offer is not None:
+            self._offer = offer
+            self.query_one("#question", TextArea).text = offer.question
+            self._tell()
 
     def action_back(self) -> None:
         """Never mind."""
@@ -183,4 +210,6 @@ def command(wish: Wish) -> str:
     parts = ["meta-tui", "solve", "--method", wish.method, "--model", wish.model or "..."]
     parts += ["--base-url", wish.base_url] if wish.base_url else []
     parts += ["--max-calls", str(wish.max_calls)] if wish.max_calls else []
+    if wish.sample:
+        return shlex.join([*parts, "--sample", wish.sample])
     return f"{shlex.join(parts)} {shlex.quote(one_line(wish.question, 60) or '...')}"
