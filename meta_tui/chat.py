@@ -2,7 +2,7 @@
 
 Frozen values and pure functions. Nothing here talks to a model, reads a file or knows what a
 method is. The keys defined here decide what replays: two requests with one key are the same
-request, so whatever can change an output is in the key and nothing else is (DESIGN: same
+request, so whatever can change an output is in the key and nothing else is (same
 request, same place, same bytes).
 """
 

@@ -93,7 +93,7 @@ WORKED: dict[str, list[Line]] = {
     "worker 1_1": [worked("Repaired", "2639 = 7*13*29", "29", "HIGH")],
     "worker 1_2": [worked("Both at once", "29 or 2639", "2639", "MEDIUM")],
 }
-"""The worked example of methods.md 3.9, B = 20."""
+"""The worked example of section 3.9 of the specification, B = 20."""
 
 
 @dataclass

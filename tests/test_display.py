@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meta_tui.display import marked, one_line, clean
+from meta_tui.display import clean, marked, one_line
 
 ANY_TEXT = st.text(st.characters())
 
@@ -22,8 +22,7 @@ def test_c0_controls_become_their_pictures():
 
 def test_c1_bidi_and_surrogates_become_replacement_characters():
     assert (
-        clean("a\x9b31m\u202eb\u2066\ud800c\u200f\U000e0041")
-        == "a\ufffd31m\ufffdb\ufffd\ufffdc\ufffd\ufffd"
+        clean("a\x9b31m\u202eb\u2066\ud800c\u200f\U000e0041") == "a\ufffd31m\ufffdb\ufffd\ufffdc\ufffd\ufffd"
     )
 
 

@@ -52,7 +52,9 @@ def test_the_readme_has_one_line_that_shows_it_and_one_that_tests_it() -> None:
     assert "&& pytest" in lines[1]
 
 
-@pytest.mark.parametrize("words", [w for w in commands() if w[0] in OFFLINE and w[-1] != "published"], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [w for w in commands() if w[0] in OFFLINE and w[-1] != "published"], ids=" ".join
+)
 def test_an_offline_command_of_the_readme_works(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code = main(words)
     assert code == (3 if words[0] == "diff" else 0), capsys.readouterr()

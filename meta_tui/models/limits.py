@@ -3,7 +3,7 @@
 `Budgeted` and `Gated` are models that hold a model; their `Ledger` and `Gate` may be shared by
 many runs. `persist` makes one call again until it works or its time is up. Nothing here knows a
 provider or a cache: a cached answer is known by its `how.source`. The order on the way in is
-budget, cache, gate, retry (DESIGN: money, time and faults), so a call is charged even if cached
+budget, cache, gate, retry (money, time and faults), so a call is charged even if cached
 and a retry keeps its place at the gate.
 """
 

@@ -1,4 +1,4 @@
-"""Diagnostics on toy graphs whose values were worked out by hand (methods.md 3.8, B-8 to B-10)."""
+"""Diagnostics on toy graphs whose values were worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffer of thoughts (methods.md 4.9): what is retrieved, what is kept, and the coarse path."""
+"""Buffer of thoughts: what is retrieved, what is kept, and the coarse path."""
 
 from __future__ import annotations
 

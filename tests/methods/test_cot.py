@@ -1,4 +1,4 @@
-"""CoT and CoT-SC of the MC2 comparison (methods.md 4.9)."""
+"""CoT and CoT-SC of the MC2 comparison."""
 
 from __future__ import annotations
 

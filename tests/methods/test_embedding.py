@@ -1,4 +1,4 @@
-"""The offline embedder (methods.md 1.1) and the choice between it and a model."""
+"""The offline embedder and the choice between it and a model."""
 
 from __future__ import annotations
 

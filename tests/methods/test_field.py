@@ -1,4 +1,4 @@
-"""The final-answer field: found, unwrapped, compared (methods.md 1.2)."""
+"""The final-answer field: found, unwrapped, compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""X-1 to X-6 for MC2's variants and its baselines alike (methods.md 8)."""
+"""X-1 to X-6 for MC2's variants and its baselines alike."""
 
 from __future__ import annotations
 

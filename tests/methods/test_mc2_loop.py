@@ -26,7 +26,7 @@ def rmc(*script: str, **settings: Any) -> Told:
 
 
 def test_the_worked_example_takes_two_iterations_and_the_second_answer() -> None:
-    """methods.md 4.7: 7, error, restart; then 14/3, no error, accept."""
+    """Section 4.7 of the specification: 7, error, restart; then 14/3, no error, accept."""
     told = rmc(*EXAMPLE)
     assert (told.result.status, told.result.reason, told.result.answer) == ("answered", "accepted", "14/3")
     assert told.result.calls == 6

@@ -268,7 +268,7 @@ def test_checklists_are_read_with_twelve_rules_at_most() -> None:
 def test_a_variant_has_its_loop_and_its_memory_and_no_more(
     variant: str, roles: set[str], memory: set[str], composes: int
 ) -> None:
-    """methods.md 4.5."""
+    """Section 4.5 of the specification."""
     told = solve("mc2", by_role, stream(8), batch=4, variant=variant)
     assert {c.role for c in told.model.calls if c.role != "stage"} == roles
     stages = {c.name for c in told.calls("stage")}
@@ -302,7 +302,7 @@ def test_a_run_without_labels_asks_for_no_grade_and_says_so() -> None:
 
 
 def test_the_worked_examples_are_in_the_sets_that_the_text_says() -> None:
-    """methods.md 4.7: right at the second try in neither; a wrong accept and a run that never
+    """Section 4.7 of the specification: right at the second try in neither; a wrong accept and a run that never
     settled in S-."""
     first = {"t:1": [("7", YES, RESTART), ("14/3", NO, None)], "t:2": [("5", NO, None)]}
     first["t:3"] = [("9", YES, RESTART), ("9", YES, RESTART), ("9", NO, RESTART)]

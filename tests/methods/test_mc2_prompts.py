@@ -187,7 +187,7 @@ def test_every_shipped_text_is_in_some_prompt() -> None:
     ],
 )
 def test_each_prompt_says_what_its_method_requires(role: str, needed: str) -> None:
-    """methods.md 4.1, 4.4 and 4.9: the content requirements."""
+    """Section 4.1, 4.4 and 4.9 of the specification: the content requirements."""
     prompt = " ".join((FOLDER / f"{role}.txt").read_text(encoding="utf-8").split()).lower()
     for words in needed.lower().split("|"):
         assert words in prompt, words

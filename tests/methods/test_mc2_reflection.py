@@ -16,7 +16,7 @@ FLAGS = (True, False, None)
 def _expected(
     status: str, t: int, flags: tuple[bool | None, ...], restarts: int, rule: str
 ) -> tuple[str, str, str, str]:
-    """methods.md 4.3, written out a second time as a table of sentences."""
+    """Section 4.3 of the specification, written out a second time as a table of sentences."""
     settled = status != "max_iter"
     quality = {(True, True): "A", (True, False): "B"}.get((settled, t == 1), "C")
     reasoner = "good" if settled and t <= 2 else "ok"
@@ -66,7 +66,7 @@ def test_c1_quality_a_means_one_iteration() -> None:
 def test_the_examples_of_the_text_have_their_grades(
     status: str, t: int, flags: list[bool], restarts: int, expected: Grades
 ) -> None:
-    """methods.md 4.7, and the quirk of 4.3: a Monitor whose report led to a patch is poor."""
+    """Section 4.7 of the specification, and the quirk of 4.3: a Monitor whose report led to a patch is poor."""
     assert grades(status, t, flags, restarts) == expected  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Meta-Reasoner (methods.md 4.9): steps, reports, a bandit that is carried over the stream."""
+"""Meta-Reasoner: steps, reports, a bandit that is carried over the stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agentic meta-reasoning: the worked example of methods.md 3.9, B-1 to B-12, repairs of 3.5."""
+"""Agentic meta-reasoning: the worked example of section 3.9 of the specification, B-1 to B-12, repairs of 3.5."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def test_stopping_on_an_early_artifact_submits_that_one_and_not_the_latest() -> 
 
 
 def test_a_hard_stop_of_the_run_keeps_the_latest_artifact() -> None:
-    """Another budget than B, and it may stop between the calls of a cycle (DESIGN 7)."""
+    """Another budget than B, and it may stop between the calls of a cycle."""
 
     def answer(call: Any) -> Any:
         seen.append(call.name)

@@ -1,4 +1,4 @@
-"""Direct Control: B-13 and the rules of methods.md 3.6."""
+"""Direct Control: B-13 and the rules of section 3.6 of the specification."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_every_shipped_text_of_these_methods_is_in_some_prompt() -> None:
     ],
 )
 def test_each_prompt_says_what_its_method_requires(role: str, needed: str) -> None:
-    """methods.md 3.4, 3.6 and 3.7: the content requirements."""
+    """Section 3.4, 3.6 and 3.7 of the specification: the content requirements."""
     prompt = " ".join((FOLDER / f"{role}.txt").read_text(encoding="utf-8").split()).lower()
     missing = [words for words in needed.lower().split("|") if words not in prompt]
     assert not missing

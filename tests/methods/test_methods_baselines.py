@@ -1,4 +1,4 @@
-"""The five baselines: one call each where all goes well, two for expert_dynamic (methods.md 2.7)."""
+"""The five baselines: one call each where all goes well, two for expert_dynamic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that hold for every method of the meta-prompting family alike (methods.md 8)."""
+"""Checks that hold for every method of the meta-prompting family alike."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_every_shipped_text_of_these_methods_is_in_some_prompt() -> None:
     ],
 )
 def test_each_prompt_says_what_its_method_requires(role: str, needed: str) -> None:
-    """methods.md 2.1, 2.2, 2.4 and 2.7: the content requirements."""
+    """Section 2.1, 2.2, 2.4 and 2.7 of the specification: the content requirements."""
     prompt = " ".join((FOLDER / f"{role}.txt").read_text(encoding="utf-8").split()).lower()
     for words in needed.lower().split("|"):
         assert words in prompt, words

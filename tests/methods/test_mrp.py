@@ -1,4 +1,4 @@
-"""Meta Reasoning Prompting (methods.md 4.9): the choice, its fallbacks, and every way of reasoning."""
+"""Meta Reasoning Prompting: the choice, its fallbacks, and every way of reasoning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPP = 'Ada: 7\n>> FINAL ANSWER:\n"""\n7\n"""'
 
 
 def test_the_pools_have_seven_ways_each() -> None:
-    """methods.md 4.9, the two presets."""
+    """Section 4.9 of the specification, the two presets."""
     assert POOLS["mc2"] == ("CoT", "CoT-SC", "ToT", "analogical", "self-refine", "SPP", "step-back")
     assert set(POOLS["mrp"]) == {"CoT", "ToT", "analogical", "self-refine", "SPP", "step-back", "SimToM"}
     assert set(CARDS) == set(POOLS["mc2"]) | set(POOLS["mrp"])

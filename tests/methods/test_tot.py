@@ -1,4 +1,4 @@
-"""Tree of thoughts (methods.md 4.9): call counts, who is kept, ties, early stop."""
+"""Tree of thoughts: call counts, who is kept, ties, early stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompt intervention while reasoning (methods.md 4.9): the surest opening goes on, or a refusal."""
+"""Prompt intervention while reasoning: the surest opening goes on, or a refusal."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ async def test_a_listener_that_fails_is_no_failure_of_the_model(
 
 async def soon(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
     end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:  # noqa: ASYNC110 - the server is another thread
+    while not condition() and time.monotonic() < end:
         await asyncio.sleep(0.01)
     return condition()
 
