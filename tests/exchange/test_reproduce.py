@@ -224,7 +224,7 @@ QUICK = (
 
 
 def test_published_files_give_the_published_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    """Six tasks of all methods; all 112 files are held in tests/long."""
+    """Six tasks of all methods; all 112 files are held in tests/long/test_reproduce_all."""
     pytest.importorskip("chess", reason="the extra `graders` is not installed")
     expected = {key: facts for key, facts in published.expected().items() if key.split("/")[1] in QUICK}
     options = [part for task in QUICK for part in ("--task", task)]
