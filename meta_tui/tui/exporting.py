@@ -94,9 +94,14 @@ def _warning(hidden: int) -> str:
     return f"{hidden} text{'s that look' if hidden > 1 else ' that looks'} like a key stood in the run and {'were' if hidden > 1 else 'was'} replaced by {HIDDEN}; look through the file before you share it"
 
 
-async def picture(events: list[AnyEvent], title: str, size: tuple[int, int]) -> str:
-    """The screen at the end of a run, as SVG that asks for nothing from outside."""
-    async with _shown(events, title, size, speed=0) as screen:
+async def picture(events: list[AnyEvent], title: str, size: tuple[int, int], at: float | None = None) -> str:
+    """The screen at the end of a run, or at a second of its playback, as SVG that asks for nothing
+    from outside."""
+    async with _shown(events, title, size, speed=0 if at is None else 1) as screen:
+        if at is not None:
+            screen.transport.time = at
+            screen.flush()
+            await _painted(screen)
         svg = screen.app.export_screenshot(title=title)
     return _WEB_FONTS.sub("", svg)
 
