@@ -31,6 +31,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("meta_tui.commands.evaluate", "Who won which sample of an evaluation."),
     "merge": ("meta_tui.commands.evaluate", "Put the shards of an evaluation together."),
     "tasks": ("meta_tui.commands.tasks", "Look at task families, make samples, grade answers."),
+    "export": ("meta_tui.commands.share", "Write a run into a file to share: page, text, picture."),
+    "serve": ("meta_tui.commands.share", "Show recorded runs in a browser on this machine."),
     "import": ("meta_tui.commands.exchange", "Import other people's recorded runs."),
     "reproduce": ("meta_tui.commands.reproduce", "Recompute the published results from their transcripts."),
     "knowledge": ("meta_tui.commands.knowledge", "Show, export and import what runs learned."),

@@ -36,6 +36,12 @@ FPS = 12
 """Paintings a second; each costs what is on the screen, whatever streams in."""
 
 
+SERVED = ("open", "compare", "replay", "quit")
+"""What may be asked for where only playback is served."""
+
+ONLY_PLAYBACK = "this page only plays recorded runs"
+
+
 class Skeleton(Screen[None]):
     """What stands there until the first screen is made."""
 
@@ -51,6 +57,7 @@ class MetaApp(App[int]):
         first: makes the first screen, once something stands on the screen.
         fps: paintings a second; 0 for tests.
         settings: the settings in force; None reads them.
+        playback_only: ask no model, write no file, show no setting (for `serve`).
     """
 
     TITLE = "meta-tui"
@@ -61,11 +68,17 @@ class MetaApp(App[int]):
     ]
 
     def __init__(
-        self, first: Callable[[], Screen[Any]], *, fps: float = FPS, settings: Settings | None = None
+        self,
+        first: Callable[[], Screen[Any]],
+        *,
+        fps: float = FPS,
+        settings: Settings | None = None,
+        playback_only: bool = False,
     ) -> None:
         super().__init__()
         self._first = first
         self.fps = fps
+        self.playback_only = playback_only
         self.marked: Path | None = None
         self.prompts = 0
         self._signal = ""
@@ -175,8 +188,11 @@ class MetaApp(App[int]):
 
     def ask(self, what: str, path: Path | None = None, screen: RunScreen | None = None) -> None:
         """Do what a person asks for: `what` is the name of a flow."""
-        from meta_tui.tui import flows
+        from meta_tui.tui import flows, handing
 
+        if self.playback_only and what not in SERVED:
+            handing.note(self, ONLY_PLAYBACK, warn=True)
+            return
         self.flow(flows.FLOWS[what](self, path, screen))
 
     def on_home_screen_opened(self, message: HomeScreen.Opened) -> None:
@@ -200,9 +216,12 @@ class MetaApp(App[int]):
 
     def action_settings(self) -> None:
         """Settings and the state of this installation."""
+        from meta_tui.tui import handing
         from meta_tui.tui.screens.settings import SettingsScreen
 
-        if not isinstance(self.screen, SettingsScreen):
+        if self.playback_only:
+            handing.note(self, ONLY_PLAYBACK, warn=True)
+        elif not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen())
 
     def action_theme(self) -> None:

@@ -29,7 +29,10 @@ def copy(app: App[Any], text: str) -> None:
 
 
 def save(app: App[Any], name: str, text: str) -> Path | None:
-    """Write a text into the user's folder and say where; None if it could not be written."""
+    """Write a text into the user's folder and say where; None if it was not written."""
+    if getattr(app, "playback_only", False):
+        note(app, "this page writes no files", warn=True)
+        return None
     try:
         path = new_file(name)
         path.write_text(text, encoding="utf-8", errors="replace")
