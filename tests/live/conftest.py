@@ -24,3 +24,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "home"
+
+
+@pytest.fixture(scope="session")
+def loaded() -> None:
+    """The model library, imported before a test that counts seconds of a whole run."""
+    from meta_tui.models.litellm_model import _load
+
+    _load()

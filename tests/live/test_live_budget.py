@@ -125,7 +125,7 @@ def test_a_cap_of_dollars_cannot_be_kept_without_a_price_and_says_so(
 
 
 def test_a_cap_of_seconds_ends_a_call_that_outlasts_it_and_the_run_goes_on_later(
-    server: ScriptedServer, home: Path, capsys: pytest.CaptureFixture[str]
+    loaded: None, server: ScriptedServer, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.default = drip(every=0.05)
     stopped = solved(capsys, server, "--max-seconds", "0.8", code=4)

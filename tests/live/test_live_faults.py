@@ -41,7 +41,7 @@ from meta_tui.events import FailureKind, Replied
 from meta_tui.models import cached
 from meta_tui.runlog import read
 
-QUICK = ("--timeout", "0.5", "--deadline", "4", "--retries", "1")
+QUICK = ("--timeout", "1", "--deadline", "10", "--retries", "1")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -11,7 +12,7 @@ from typing import Any
 import live_kills  # registers `fan_out`
 import pytest
 from live_runs import KEY, failures, holding, logs, start, story
-from scripted_server import ScriptedServer, failing, ok, silent
+from scripted_server import Exchange, ScriptedServer, failing, ok, silent
 
 from meta_tui.cli import main
 from meta_tui.events import CodeFinished, Replied, Requested
@@ -110,12 +111,12 @@ def test_a_note_stands_in_the_first_line_and_changes_no_request(
 def test_timeout_is_the_silence_that_ends_an_attempt(
     server: ScriptedServer, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.default = ok('>> FINAL ANSWER:\n"""\n42\n"""', every=0.2)
-    server.play(silent(1.2))
-    assert solve(server, "--timeout", "0.4", "--retries", "0") == 5
+    server.default = ok('Here it is. >> FINAL ANSWER:\n"""\n42\n"""', every=0.3)
+    server.play(silent(3))
+    assert solve(server, "--timeout", "1", "--retries", "0") == 5
     assert [failed.kind for failed in failures(last(home))] == ["timeout"]
-    # Pieces 0.2 s apart are no silence, however long the whole takes.
-    assert solve(server, "--timeout", "0.4", "--retries", "0") == 0
+    # Pieces 0.3 s apart are no silence, however long the whole takes.
+    assert solve(server, "--timeout", "1", "--retries", "0") == 0
 
 
 def test_deadline_ends_a_call_with_all_its_attempts(
@@ -154,6 +155,21 @@ def test_an_environment_variable_sets_what_no_flag_does(
     assert last(home).started.method == "standard"
 
 
+class Crowd:
+    """Answers with what was asked last, and knows how many were waiting for an answer at once."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._now = self.most = 0
+
+    async def __call__(self, exchange: Exchange) -> None:
+        self._now += 1
+        self.most = max(self.most, self._now)
+        await asyncio.sleep(self._seconds)
+        self._now -= 1
+        await ok(exchange.body["messages"][-1]["content"])(exchange)
+
+
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_concurrency_is_how_many_calls_are_made_at_once(
     concurrency: int,
@@ -163,13 +179,14 @@ def test_concurrency_is_how_many_calls_are_made_at_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("META_TUI_CONCURRENCY", str(concurrency))
-    server.default = ok(lambda body: body["messages"][-1]["content"], every=0.05)
-    assert solve(server, "--method", FAN_OUT, "--set", "workers=5") == 0
-    assert server.busiest == concurrency
+    server.default = crowd = Crowd(0.1)
+    assert solve(server, "--method", FAN_OUT, "--set", "workers=4") == 0
+    assert crowd.most == concurrency
     assert main(["replay", "last"]) == 0
 
 
 def test_per_minute_is_how_many_calls_begin_in_a_minute(
+    loaded: None,
     server: ScriptedServer,
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
