@@ -109,7 +109,9 @@ async def _check(data: bytes, limits: Limits, strict: bool) -> Report:
     rows = check.read(data)
     progress = Progress("programs", len(rows))
     async with Sandbox(strict=strict, warn=note) as sandbox:
-        return await check.check(rows, sandbox, _published(), expert_python.TOO_LONG, limits, progress.show)
+        return await check.check(
+            rows, sandbox.execute, _published(), expert_python.TOO_LONG, limits, progress.show
+        )
 
 
 def _published() -> Callable[[CodeResult], str]:

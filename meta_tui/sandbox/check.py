@@ -7,16 +7,17 @@ is worded for the comparison is the caller's business, because that is a matter 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 import msgspec
 
 from meta_tui.chat import CodeResult, Limits, Program
 from meta_tui.errors import UsageError
-from meta_tui.models.base import CodeRunner
+from meta_tui.events import How
 
 Class = Literal["exact", "same_error", "recorded_timeout", "differs", "refused", "timeout", "error"]
+Execute = Callable[[Program], Awaitable[tuple[CodeResult, How]]]
 Wording = Callable[[CodeResult], str]
 Progress = Callable[[int], None]
 
@@ -71,13 +72,13 @@ def read(data: bytes) -> list[Recorded]:
 
 
 async def check(
-    rows: Sequence[Recorded], runner: CodeRunner, word: Wording, late: str, limits: Limits, tell: Progress
+    rows: Sequence[Recorded], execute: Execute, word: Wording, late: str, limits: Limits, tell: Progress
 ) -> Report:
     """Run every program and compare.
 
     Args:
         rows: the programs.
-        runner: what runs them; it bounds how many run at once.
+        execute: runs one; it bounds how many run at once.
         word: the text that a result stands for.
         late: the text that stands for a time-out.
         limits: bounds of each program.
@@ -87,7 +88,7 @@ async def check(
 
     async def one(recorded: Recorded) -> CodeResult:
         nonlocal done
-        result, _ = await runner.execute(Program(recorded.code, limits=limits))
+        result, _ = await execute(Program(recorded.code, limits=limits))
         done += 1
         tell(done)
         return result

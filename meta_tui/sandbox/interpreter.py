@@ -36,8 +36,6 @@ policy would not change it; Game of 24 tries thousands of those."""
 STRING: Final = "<string>"
 CODES: Final = 4096
 """Compiled texts that are kept."""
-OPTIMISED: Final = 1
-"""The flag of a code object whose names are not in a dictionary (CO_OPTIMIZED)."""
 
 
 class RefusedCode(Refused, SyntaxError):
@@ -149,7 +147,8 @@ class Interpreter:
         if mode == "eval":
             text = text.lstrip(" \t")
             if not needs_policy(text):
-                return builtins.compile(text, filename, mode, dont_inherit=True)
+                code: CodeType = builtins.compile(text, filename, mode, dont_inherit=True)
+                return code
         try:
             return policy.translate(text, filename, mode)
         except policy.Refusal as refusal:
@@ -191,14 +190,11 @@ class Interpreter:
 
     def _run_here(self, run: Callable[..., Any], code: CodeType) -> Any:
         frame = self.caller()
-        if frame.f_locals is frame.f_globals:
-            return self._run_with(run, code, frame.f_globals, None)
-        names = visible(frame.f_locals)
-        try:
-            return run(code, self._sealed(frame.f_globals), names)
-        finally:
-            if not frame.f_code.co_flags & OPTIMISED:
-                frame.f_locals.update(names)
+        names = frame.f_locals
+        if names is frame.f_globals:
+            return run(code, self._sealed(frame.f_globals))
+        # A dictionary is a copy of a function's variables, or the real namespace of a class body.
+        return run(code, self._sealed(frame.f_globals), names if type(names) is dict else dict(names))
 
     def _run_with(self, run: Callable[..., Any], code: CodeType, space: dict[str, Any], local: Any) -> Any:
         if local is None:
@@ -246,7 +242,7 @@ class Interpreter:
 
     def caller(self) -> FrameType:
         """The nearest frame that runs the program's own code."""
-        frame: FrameType | None = sys._getframe(1)
+        frame: FrameType | None = sys._getframe(2)
         while frame is not None:
             if id(frame.f_globals.get("__builtins__")) in self._tables:
                 return frame

@@ -282,6 +282,8 @@ REFUSED_EVENTS: Final = (
 )  # fmt: skip
 LET_THROUGH: Final = frozenset({"os.putenv", "os.unsetenv", "resource.setrlimit"})
 """numpy sets a variable of its own process while it is imported; limits can only be lowered."""
+FREQUENT_EVENTS: Final = frozenset({"compile", "exec", "import", "object.__getattr__", "sys._getframe"})
+"""Harmless ones that programs cause thousands of times."""
 READING_EVENTS: Final = frozenset({"os.listdir", "os.scandir"})
 
 
@@ -292,6 +294,8 @@ def _audit() -> str:
 
 def _hook(prefixes: tuple[str, ...]) -> Callable[[str, tuple[Any, ...]], None]:
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in FREQUENT_EVENTS:
+            return
         if event == "open":
             refuse = not _is_reading(arguments, prefixes)
         elif event in READING_EVENTS:
