@@ -20,7 +20,27 @@ import msgspec
 
 from meta_tui.errors import LogError, UsageError
 from meta_tui.events import CodeStarted, Replied, Requested, RoundStarted, RunFinished
+from meta_tui.places import shipped
 from meta_tui.runlog import Recording, read
+
+__all__ = [
+    "Home",
+    "Index",
+    "Instruction",
+    "RunSummary",
+    "find",
+    "find_all",
+    "home",
+    "load_instruction",
+    "logs_in",
+    "new_run_id",
+    "own_runs",
+    "run_id",
+    "save_instruction",
+    "shipped",
+    "summarise",
+    "summary",
+]
 
 INDEX_VERSION = 1
 EXCERPT = 200
@@ -110,16 +130,6 @@ def home() -> Home:
     from platformdirs import user_data_path
 
     return Home(user_data_path("meta-tui", appauthor=False))
-
-
-def shipped(kind: str) -> Path:
-    """The folder `cassettes` or `tasks` that comes with meta-tui: of the checkout, else of the
-    installed package (an editable install would otherwise show a stale copy)."""
-    package = Path(__file__).parent
-    checkout = package.parent / kind
-    if (package.parent / "pyproject.toml").exists() and checkout.is_dir():
-        return checkout
-    return package / "_data" / kind
 
 
 def new_run_id() -> str:

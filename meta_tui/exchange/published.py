@@ -32,7 +32,7 @@ from meta_tui.run import Doors, RunResult
 from meta_tui.runlog import read as read_log
 from meta_tui.sources import header, live, message_log, message_log_digest
 from meta_tui.store import Instruction
-from meta_tui.tasks import Sample
+from meta_tui.tasks import Sample, loaders
 
 MODEL = "gpt-4-32k"
 LABEL = "Question: "
@@ -50,15 +50,7 @@ METHOD_IDS: dict[str, str] = {
 }
 """The authors' method name -> ours."""
 
-TASK_IDS: dict[str, str] = {
-    "GameOf24": "game24",
-    "CheckmateInOne": "checkmate",
-    "geometric_shapes": "shapes",
-    "multistep_arithmetic_two": "arithmetic",
-    "word_sorting": "words",
-    "P3_Test": "puzzles",
-    "Sonnets-Standard": "sonnets",
-} | {f"MGSM_{code}": f"mgsm_{code.lower()}" for code in "BN DE EN ES FR JA RU SW TE TH ZH".split()}
+TASK_IDS = loaders.AUTHORS
 """The authors' task name -> ours."""
 
 _EARLY_NOTICE = {"CheckmateInOne", "GameOf24", "geometric_shapes"}

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from meta_tui import places
 from meta_tui.errors import UsageError
 from meta_tui.tasks import FAMILIES, Sample, decode, family
 from meta_tui.tasks.grids.answers import worded, written
@@ -78,18 +79,9 @@ def _kind(value: object) -> str:
     return names.get(type(value), "an object")
 
 
-def folder() -> Path:
-    """The folder of shipped task files: of the checkout, else of the installed package."""
-    package = Path(__file__).parents[1]
-    checkout = package.parent / "tasks"
-    if (package.parent / "pyproject.toml").exists() and checkout.is_dir():
-        return checkout
-    return package / "_data" / "tasks"
-
-
 def shipped() -> list[str]:
     """The tasks that have a shipped file, in the order of FAMILIES."""
-    return [task for task in FAMILIES if (folder() / f"{task}.jsonl").is_file()]
+    return [task for task in FAMILIES if (places.shipped("tasks") / f"{task}.jsonl").is_file()]
 
 
 def samples(task: str, count: int = COUNT) -> list[Sample]:
@@ -104,7 +96,7 @@ def samples(task: str, count: int = COUNT) -> list[Sample]:
     if Path(task).suffix in SUFFIXES:
         return read(Path(task))
     found = family(task)
-    path = folder() / f"{task}.jsonl"
+    path = places.shipped("tasks") / f"{task}.jsonl"
     known = read(path, "own")[:count] if path.is_file() else []
     options = {"language": task.partition("_")[2]} if task in found.variants else {}
     made = (found.generate(index, SEED, **options) for index in range(len(known), count))

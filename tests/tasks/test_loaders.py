@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from meta_tui import places
 from meta_tui.errors import UsageError
 from meta_tui.tasks import Sample, family
 from meta_tui.tasks.loaders import (
@@ -19,7 +20,6 @@ from meta_tui.tasks.loaders import (
     SEED,
     authors_task,
     encode,
-    folder,
     read,
     recognised,
     sample,
@@ -240,7 +240,9 @@ def test_every_family_with_a_generator_has_a_shipped_file_that_is_what_the_gener
     """Twelve files of 25; a generator that changed without its file (or VERSION) fails here."""
     assert len(shipped()) == 12
     for task in shipped():
-        lines = (folder() / f"{task}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = (
+            (places.shipped("tasks") / f"{task}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        )
         assert len(lines) == COUNT
         for index in (0, 7, COUNT - 1) if task != "checkmate" else (0,):
             assert lines[index] == encode(family(task).generate(index, SEED)), (task, index)
