@@ -31,6 +31,9 @@ from meta_tui.models.scripted import ScriptedModel
 
 HIT_MS = 1.0
 OWN_MS = 1.5
+LIBRARY_MS = 15.0
+"""What the library costs where nothing else runs; a busy machine makes both dearer alike."""
+
 WORDS = "word " * 29 + "end"
 
 
@@ -133,7 +136,7 @@ async def test_our_own_cost_of_a_live_call_is_at_most_a_millisecond_and_a_half(
     library = trimmed_mean([library for library, _ in costs])
     print(f"\nour own cost of a live call is {own:.3f} ms CPU beside {library:.2f} ms of the library's")
     assert ledger.totals.cached == 0
-    assert own <= OWN_MS
+    assert own <= OWN_MS * max(1.0, library / LIBRARY_MS)
 
 
 async def ask_at_once(server: ScriptedServer, directory: Path, runs: int) -> list[Any]:
