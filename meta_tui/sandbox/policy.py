@@ -235,7 +235,8 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
                 if field not in known and getattr(node, field, None):
                     self.error(node, f"the sandbox does not know `{field}` of `{type(node).__name__}`")
                     return node
-        return super().visit(node)
+        visited = super().visit(node)
+        return node if visited is None else visited  # a refused node stays, for those around it
 
     def _inside(self, node: ast.AST) -> Any:
         return self.node_contents_visit(node)

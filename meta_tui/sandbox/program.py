@@ -66,7 +66,7 @@ class Run:
             space, code = self._prepared()
         except policy.Refusal as refusal:
             return self._answer("refused", str(refusal), refusal.line)
-        except (SyntaxError, ValueError, OverflowError) as error:
+        except (SyntaxError, ValueError, OverflowError, SystemError) as error:
             return self._syntax(error)
         try:
             sys.setrecursionlimit(DEPTH)
