@@ -48,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         cache: whether replies are read from and kept in the cache.
         sandbox: `warn` where a layer is missing, or `strict`: refuse to run without it.
         theme: theme of the app.
+        keys: keys of the app by action, where they differ: `{zoom = ["f9"]}`.
     """
 
     model: str = ""
@@ -70,6 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cache: bool = True
     sandbox: Literal["warn", "strict"] = "warn"
     theme: str = "meta-dark"
+    keys: dict[str, list[str]] = {}
 
 
 @dataclass(frozen=True, slots=True)

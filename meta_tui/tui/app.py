@@ -24,7 +24,7 @@ from textual.widgets import Static
 
 from meta_tui.errors import MetaTuiError, UsageError
 from meta_tui.tui import theme
-from meta_tui.tui.keymap import KEYS, bindings
+from meta_tui.tui.keymap import KEYS, bindings, check
 from meta_tui.tui.safety import SAFE
 
 if TYPE_CHECKING:
@@ -84,8 +84,10 @@ class MetaApp(App[int]):
         self._signal = ""
         for own in theme.THEMES.values():
             self.register_theme(own)
-        chosen = settings.theme if settings else _theme_in_force()
+        look = settings or _look_in_force()
+        chosen = look.theme if look else "meta-dark"
         self.theme = chosen if chosen in self.available_themes else "meta-dark"
+        self.own_keys: dict[str, list[str]] = look.keys if look else {}
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our colours, for themes that do not know them."""
@@ -107,7 +109,20 @@ class MetaApp(App[int]):
         else:
             self.call_after_refresh(self._open_first)
 
+    def _take_keys(self) -> None:
+        """Give actions the keys that the user gave them, if every key still means one thing."""
+        from meta_tui.tui import handing
+
+        try:
+            check(self.own_keys)
+        except UsageError as error:
+            handing.note(self, f"{error}. The usual keys are in force", warn=True)
+            self.own_keys = {}
+        self.set_keymap({name: ",".join(keys) for name, keys in self.own_keys.items()})
+
     def _open_first(self) -> None:
+        if self.own_keys:
+            self._take_keys()
         self.push_screen(self._first(), self._end)
         gc.enable()
         gc.freeze()
@@ -212,7 +227,7 @@ class MetaApp(App[int]):
         from meta_tui.tui.screens.help import HelpScreen, about
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(*about(self.screen)))
+            self.push_screen(HelpScreen(*about(self.screen), self.own_keys))
 
     def action_settings(self) -> None:
         """Settings and the state of this installation."""
@@ -254,15 +269,15 @@ def _setter(app: MetaApp, name: str) -> Callable[[], None]:
     return choose
 
 
-def _theme_in_force() -> str:
-    """The theme that is set. Where nothing is set, nothing has to be read."""
+def _look_in_force() -> Settings | None:
+    """Theme and keys as they are set; None where nothing is set, so that nothing has to be read."""
     from meta_tui.tui.early import may_be_set
 
-    if not may_be_set("theme"):
-        return "meta-dark"
+    if not may_be_set("theme", "keys"):
+        return None
     from meta_tui import config
 
     try:
-        return config.resolve().settings.theme
+        return config.resolve().settings
     except UsageError:
-        return "meta-dark"
+        return None

@@ -12,10 +12,11 @@ FILE = "config.toml"
 PROJECT_FILE = "meta-tui.toml"
 
 
-def may_be_set(name: str) -> bool:
-    """Whether a setting could have another value than its default; no file is read."""
+def may_be_set(*names: str) -> bool:
+    """Whether one of these settings could have another value than its default; no file is read."""
     own = os.environ.get("META_TUI_HOME")
-    if f"META_TUI_{name.upper()}" in os.environ or Path(PROJECT_FILE).exists():
+    named = any(f"META_TUI_{name.upper()}" in os.environ for name in names)
+    if named or Path(PROJECT_FILE).exists():
         return True
     return (Path(own).expanduser() / FILE).exists() if own else _user_file().exists()
 

@@ -110,16 +110,11 @@ SCROLLING = ("down", "up", "page_down", "page_up", "half_down", "half_up", "top"
 """What panes and lists understand."""
 
 
-def bindings(actions: Iterable[str], own: Mapping[str, Sequence[str]] | None = None) -> list[BindingType]:
-    """Textual bindings of some actions.
-
-    Args:
-        actions: names of actions in the table.
-        own: the user's keys by action.
-    """
+def bindings(actions: Iterable[str]) -> list[BindingType]:
+    """Textual bindings of some actions; the action's name is the binding's id, by which a user's
+    own keys replace those of the table."""
     return [
-        Binding(",".join((own or {}).get(name) or KEYS[name].keys), name, KEYS[name].hint, show=False)
-        for name in actions
+        Binding(",".join(KEYS[name].keys), name, KEYS[name].hint, show=False, id=name) for name in actions
     ]
 
 

@@ -89,7 +89,7 @@ class Launcher:
         settings = self._with_model_of(path, settings)
         new = store.new_run_id()
         log = store.home().runs / f"{new}.jsonl"
-        sources.fork(runlog.read(path), path.stem, line, log, new, edit=edit)
+        sources.fork(runlog.read(path), path.stem, line, log, new, edit=edit, origin=session.origin(settings))
         return Start(
             self._source(settings, _resuming(log)), log, f"{new}, fork of {path.stem}", recorded(log)
         )

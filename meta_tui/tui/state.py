@@ -449,6 +449,8 @@ def _settled(state: RunState, event: Replied | Failed | CodeFinished | Embedded 
 
 
 def _call_phase(event: Replied | Failed | CodeFinished | Embedded | Scored) -> Phase:
+    if isinstance(event, CodeFinished):
+        return "done" if event.result.status in ("ok", "exit") else "failed"
     if not isinstance(event, Failed):
         return "done"
     return "retrying" if event.retry_in is not None else _failed_phase(event)

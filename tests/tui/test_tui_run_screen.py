@@ -187,3 +187,36 @@ async def test_what_an_expert_was_asked_stands_above_its_reply(run_log, clock):
         rows = "\n".join(app.screen.panes["2"].rows)
         assert rows.index("▏ Is (10 - 4)") < rows.index(CHECK)
         assert "Expert Mathematician:" in ASK_CHECK
+
+
+async def test_a_users_own_keys_replace_the_usual_ones(run_log, clock, tmp_path):
+    from meta_tui.config import Settings
+
+    settings = Settings(keys={"call_on": ["f8"]})
+    app = MetaApp(
+        lambda: RunScreen(playback(run_log), title="run", fps=0, clock=clock), fps=0, settings=settings
+    )
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        before = app.screen.transport.place
+        await pilot.press("l")
+        assert app.screen.transport.place == before
+        await pilot.press("f8")
+        assert app.screen.transport.place > before
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert "f8 " in "\n".join(app.screen.query_one("#help").rows)
+
+
+async def test_keys_that_would_mean_two_things_are_said_and_not_taken(run_log, clock):
+    from meta_tui.config import Settings
+
+    settings = Settings(keys={"zoom": ["space"]})
+    app = MetaApp(
+        lambda: RunScreen(playback(run_log), title="run", fps=0, clock=clock), fps=0, settings=settings
+    )
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await settled(app, pilot)
+        await pilot.press("space")
+        assert not app.screen.transport.playing
+        assert any("would mean both" in notice.message for notice in app._notifications)

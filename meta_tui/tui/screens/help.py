@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -32,8 +33,11 @@ class HelpScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(("back", "help"))
 
-    def __init__(self, about: str, actions: tuple[str, ...]) -> None:
+    def __init__(
+        self, about: str, actions: tuple[str, ...], own: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         super().__init__()
+        self._own = own or {}
         self._about = about
         self._actions = actions
 
@@ -45,7 +49,7 @@ class HelpScreen(ModalScreen[None]):
         """Write the page."""
         pane = self.query_one(Pane)
         pane.caption("help", "q closes")
-        pane.show(page(self._about, self._actions))
+        pane.show(page(self._about, self._actions, self._own))
         pane.focus()
 
     def action_back(self) -> None:
@@ -57,9 +61,10 @@ class HelpScreen(ModalScreen[None]):
         self.dismiss()
 
 
-def page(about: str, actions: tuple[str, ...]) -> tuple[Block, ...]:
-    """The text of a help page."""
-    own = "\n".join(f"{KEYS[name].shown:<14} {KEYS[name].meaning}" for name in actions)
+def page(about: str, actions: tuple[str, ...], keys: Mapping[str, Sequence[str]]) -> tuple[Block, ...]:
+    """The text of a help page; `keys` are the user's own."""
+    shown = {name: " ".join(keys.get(name, ())) or KEYS[name].shown for name in actions}
+    own = "\n".join(f"{shown[name]:<14} {KEYS[name].meaning}" for name in actions)
     reading = "\n".join(f"{keys:<14} {meaning}" for keys, meaning in READING)
     return (
         Block("question", (about,)),

@@ -294,11 +294,11 @@ COLUMNS: list[Column] = [
     ("run", 24, 0, lambda run: (one_line(run.id, 60), "")),
     ("result", 12, 0, lambda run: (words.state_word(run.status), words.colour(run.status))),
     ("method", 14, 100, lambda run: (one_line(run.method, 40), "quiet")),
-    ("model", 14, 140, lambda run: (one_line(run.model, 40), "quiet")),
+    ("model", 14, 160, lambda run: (one_line(run.model, 40), "quiet")),
     ("rounds", 6, 70, lambda run: (str(run.rounds or "-"), "")),
     ("calls", 5, 0, lambda run: (str(run.calls), "")),
-    ("code", 4, 110, lambda run: (str(run.code_runs or "-"), "")),
-    ("cost", 7, 120, lambda run: (words.cost(run.cost) if run.origin == "live" else "-", "quiet")),
+    ("code", 4, 130, lambda run: (str(run.code_runs or "-"), "")),
+    ("cost", 7, 140, lambda run: (words.cost(run.cost) if run.origin == "live" else "-", "quiet")),
     ("from", 10, 90, lambda run: (run.origin, "quiet")),
 ]
 """Columns of the run list; the question takes what is left."""
