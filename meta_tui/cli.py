@@ -14,7 +14,7 @@ from importlib import import_module
 import click
 
 from meta_tui import __version__
-from meta_tui.errors import MetaTuiError
+from meta_tui.errors import LogError, MetaTuiError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "solve": ("meta_tui.commands.live", "Solve a question with a live model, and record it."),
@@ -95,7 +95,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         result = cli.main(list(argv) if argv is not None else None, "meta-tui", standalone_mode=False)
     except MetaTuiError as error:
-        click.echo(f"meta-tui: {error}", err=True)
+        place = f"{error.path}: " if isinstance(error, LogError) and error.path else ""
+        click.echo(f"meta-tui: {place}{error}", err=True)
         return error.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -108,6 +109,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"meta-tui: {place}{error.strerror or error}; choose another place", err=True)
+        return 5
     except KeyboardInterrupt:
         click.echo("meta-tui: stopped", err=True)
         return 1

@@ -58,6 +58,8 @@ class LogError(MetaTuiError):
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(f"line {line}: {message}" if line else message)
         self.line = line
+        self.path = ""
+        """The file, where it was read from one."""
 
 
 class BadLine(LogError):

@@ -355,7 +355,11 @@ def read(path: Path) -> Recording:
         data = path.read_bytes()
     except OSError as error:
         raise NotARunLog(f"cannot read {path}: {error.strerror or error}") from error
-    recording = parse(data)
+    try:
+        recording = parse(data)
+    except LogError as error:
+        error.path = str(path)
+        raise
     recording.path = path
     return recording
 

@@ -32,6 +32,8 @@ from meta_tui.tasks import Execute, GraderName, Sample, family, grade
 
 COPY_PASTE = "copy-paste"
 SCRIPT = "script:"
+SCRIPTED = "scripted"
+"""How requests and logs name a model that answered from a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def plan(
         question,
         model=model_name(settings),
         params=_params(settings, preset.params, params or Params()),
-        origin=_origin(settings),
+        origin=origin(settings),
         note=note,
         repeat=repeat,
         sample=sample,
@@ -215,10 +217,26 @@ def model_name(settings: Settings) -> str:
             "no model is set; give --model provider/name (or --base-url and --model for a server of your "
             "own, or --model copy-paste to paste replies from a web chat), or set META_TUI_MODEL"
         )
-    return "scripted" if settings.model.startswith(SCRIPT) else settings.model
+    if settings.model == SCRIPTED:
+        raise UsageError("a scripted run has no model that could go on; give --model")
+    return SCRIPTED if settings.model.startswith(SCRIPT) else settings.model
 
 
-def _origin(settings: Settings) -> Origin:
+def check_model(settings: Settings) -> str:
+    """The model's name, after a look at what can be looked at before anything is written.
+
+    Raises:
+        UsageError: no model is set, or its script cannot be read.
+    """
+    if settings.model.startswith(SCRIPT):
+        from meta_tui.models.scripted import read_script
+
+        read_script(Path(settings.model.removeprefix(SCRIPT)))
+    return model_name(settings)
+
+
+def origin(settings: Settings) -> Origin:
+    """Where the replies of a run under these settings come from."""
     if settings.model == COPY_PASTE:
         return "copy-paste"
     return "written" if settings.model.startswith(SCRIPT) else "live"

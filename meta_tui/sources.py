@@ -220,7 +220,15 @@ def _rewrite(path: Path, lines: Sequence[bytes]) -> None:
 
 
 def fork(
-    recording: Recording, parent: str, line: int, new: Path, run: str, *, edit: str | None = None
+    recording: Recording,
+    parent: str,
+    line: int,
+    new: Path,
+    run: str,
+    *,
+    edit: str | None = None,
+    origin: Origin = "live",
+    clock: Clock | None = time.time,
 ) -> Path:
     """Write a new log that holds what was recorded before a line, to be resumed.
 
@@ -231,8 +239,11 @@ def fork(
         new: the new log.
         run: the new run's id.
         edit: `line` is a reply, and this text takes its place.
+        origin: where the replies after the line will come from.
+        clock: says when the fork began.
 
     Raises:
+        RecordError: the new log cannot be written.
         UsageError: the line is outside of the log, or is no reply although `edit` is given; or
             the new log exists.
     """
@@ -250,16 +261,20 @@ def fork(
             source=None,  # it will not give the authors' history back
             repeat=f"fork:{run}",
             parent=Parent(parent, line, edit is not None),
+            origin=origin,
+            note=f"fork of {parent} at line {line}"
+            + (", whose reply was edited" if edit is not None else ""),
+            at=None if clock is None else round(clock(), 3),
         )
     )
     lines = [_encode(started), *raw[1 : line - 1]]
     if edit is not None:
         target = events.get(line)
         if not isinstance(target, Replied):
-            raise UsageError(f"line {line} is no reply; give the line of a Replied to edit it")
+            replies = ", ".join(str(n) for n, event in events.items() if isinstance(event, Replied))
+            raise UsageError(f"line {line} is no reply; replies stand on lines {replies}")
         reply = _replace(target.reply, text=edit, usage=None, logprobs=None, reasoning=None, tool_calls=())
         lines.append(_encode(seal(_replace(target, id="", reply=reply, how=How("edited")))))
-    new.parent.mkdir(parents=True, exist_ok=True)
     parse(b"".join(line + b"\n" for line in lines))
     _rewrite(new, lines)
     return new

@@ -140,8 +140,11 @@ def new_run_id() -> str:
 
 
 def logs_in(folder: Path) -> list[Path]:
-    """All run logs below a folder, sorted; HTTP recordings are none."""
-    return sorted(p for p in folder.rglob("*.jsonl") if "http" not in p.relative_to(folder).parts[:-1])
+    """All run logs below a folder, sorted; HTTP recordings and an evaluation's samples are none."""
+    found = (p for p in folder.rglob("*.jsonl") if "http" not in p.relative_to(folder).parts[:-1])
+    return sorted(
+        p for p in found if not (p.name == "samples.jsonl" and p.with_name("evaluation.json").exists())
+    )
 
 
 def find(name: str) -> Path:
@@ -212,7 +215,8 @@ def summarise(recording: Recording, path: Path, id_: str | None = None) -> RunSu
     finished = next((e for e in reversed(events) if isinstance(e, RunFinished)), None)
     replies = [e for e in events if isinstance(e, Replied)]
     usages = [e.reply.usage for e in replies]
-    times = [e.at for e in events if e.at is not None]
+    began = started.at if started.parent and started.parent.line else None
+    times = [e.at for e in events if e.at is not None and (began is None or e.at >= began)]
     return RunSummary(
         id_ or path.stem,
         str(path),

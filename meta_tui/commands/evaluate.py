@@ -40,9 +40,11 @@ _grader = click.option(
 @click.option("--task", "tasks", multiple=True, help="Task ids (T,U), a file of samples, or TASK=FILE.")
 @click.option("--model", "models", multiple=True, help="M,N as for solve.")
 @click.option("--samples", type=click.IntRange(min=1), help="Samples of each task at most.")
-@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--preset", default="default", show_default=True)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of every sample."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the methods' own chance.")
+@click.option("--preset", default="default", show_default=True, help="default or published.")
 @click.option("--temperature", type=click.FloatRange(min=0))
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens of one reply at most.")
 @click.option("--to", type=click.Path(file_okay=False, path_type=Path), help="Folder of the evaluation.")
@@ -233,7 +235,7 @@ def _by_name(models: Sequence[str], settings: Settings) -> list[tuple[str, Setti
     from meta_tui import session
 
     each = [msgspec.structs.replace(settings, model=model) for model in (models or [settings.model])]
-    return [(session.model_name(one), one) for one in each]
+    return [(session.check_model(one), one) for one in each]
 
 
 def _names(models: tuple[str, ...], settings: Settings) -> list[str]:

@@ -205,11 +205,11 @@ def fork_command(
     source = store.find(run)
     recording = runlog.read(source)
     settings = _settings(flags, recording.started.model)
-    session.model_name(settings)
+    session.check_model(settings)
     new = store.new_run_id()
     path = store.home().runs / f"{new}.jsonl"
     text = None if edit is None else _read(edit).removesuffix("\n")
-    sources.fork(recording, source.stem, line, path, new, edit=text)
+    sources.fork(recording, source.stem, line, path, new, edit=text, origin=session.origin(settings))
 
     async def start(live: Session, consumers: list[Emit], stop: Stop) -> RunResult:
         return await session.resume(path, live, consumers, stop)

@@ -185,6 +185,11 @@ def test_fork_goes_on_differently_and_leaves_the_run_as_it_is(
     assert edited["answer"] == "43"
     started = read(Path(edited["path"])).started
     assert (started.parent and started.parent.run, started.repeat) == (parent["run"], f"fork:{edited['run']}")
+    assert started.note == f"fork of {parent['run']} at line {line}, whose reply was edited"
+    rows = run_json(capsys, "runs", "list")
+    assert isinstance(rows, list)
+    assert rows[0]["id"] == edited["run"]
+    assert rows[0]["seconds"] < 60
     redrawn_script = write_script(tmp_path / "again.jsonl", ["It is 44.", '>> FINAL ANSWER:\n"""\n44\n"""'])
     redrawn = run_json(
         capsys, "fork", parent["run"], "--at", str(line), "--redraw", "--model", redrawn_script
@@ -516,3 +521,81 @@ def test_with_cassette_is_reported_unused(home: Path, tmp_path: Path) -> None:
     assert asyncio.run(record("first", [answer])) == 0
     assert asyncio.run(record("first", [])) == 0
     assert asyncio.run(record("second", [answer])) == 1
+
+
+def test_a_fork_whose_model_cannot_be_asked_leaves_nothing_behind(
+    home: Path, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parent = run_json(capsys, "solve", "q", "--model", script)
+    assert isinstance(parent, dict)
+    before = sorted(home.rglob("*"))
+    assert main(["fork", parent["run"], "--at", "6", "--model", "script:missing.jsonl"]) == 2
+    assert "missing.jsonl" in capsys.readouterr().err
+    assert main(["fork", parent["run"], "--at", "6"]) == 2
+    assert "give --model" in capsys.readouterr().err
+    assert main(["evaluate", "--task", "words", "--model", "script:missing.jsonl", "--to", "ev"]) == 2
+    assert not Path("ev").exists()
+    assert sorted(home.rglob("*")) == before
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence_and_exit_code_5(
+    home: Path, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            [
+                "evaluate",
+                "--task",
+                "words",
+                "--samples",
+                "1",
+                "--method",
+                "standard",
+                "--model",
+                script,
+                "--to",
+                "ev",
+            ]
+        )
+        == 0
+    )
+    capsys.readouterr()
+    assert main(["report", "ev", "--format", "html", "--out", "nowhere/x.html"]) == 5
+    error = capsys.readouterr().err
+    assert "nowhere/x.html: No such file or directory" in error
+    assert "Traceback" not in error
+
+
+def test_replay_of_an_evaluation_looks_at_its_runs_only(
+    home: Path, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            [
+                "evaluate",
+                "--task",
+                "words",
+                "--samples",
+                "1",
+                "--method",
+                "standard",
+                "--model",
+                script,
+                "--to",
+                "ev",
+            ]
+        )
+        == 0
+    )
+    report = run_json(capsys, "replay", "ev")
+    assert isinstance(report, dict)
+    assert (report["runs"], report["exact"]) == (1, 1)
+
+
+def test_damage_names_its_file(home: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    good = run_json(capsys, "solve", "q", "--model", script)
+    assert isinstance(good, dict)
+    bad = home / "runs" / "bad.jsonl"
+    bad.write_bytes(Path(good["path"]).read_bytes().replace(b"It is 42", b"It is 43"))
+    assert main(["diff", good["run"], "bad"]) == 2
+    assert "bad.jsonl: line" in capsys.readouterr().err
