@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from meta_tui.tui.screens.home import HomeScreen
     from meta_tui.tui.screens.run import RunScreen
 
-FPS = 12
+FAR = any(name in os.environ for name in ("SSH_CONNECTION", "SSH_TTY"))
+"""The terminal is on another machine: paint less often, animate nothing."""
+
+FPS = 8 if FAR else 12
 """Paintings a second; each costs what is on the screen, whatever streams in."""
 
 
@@ -78,6 +82,8 @@ class MetaApp(App[int]):
         super().__init__()
         self._first = first
         self.fps = fps
+        if FAR:
+            self.animation_level = "none"
         self.playback_only = playback_only
         self.marked: Path | None = None
         self.prompts = 0
