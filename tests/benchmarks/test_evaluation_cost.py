@@ -11,9 +11,10 @@ from pathlib import Path
 from evaluation import bench
 
 CODE = """
-import asyncio, json, resource, sys, time
+import asyncio, json, sys, time
 from pathlib import Path
 from evaluation import bench
+from memory import peak_mb
 folder = Path(sys.argv[1])
 began = time.process_time()
 done = asyncio.run(bench.run(folder, 125, pause=0.05, at_once=200))
@@ -24,7 +25,7 @@ for line in text.split(b"\\n"):
     line and json.loads(line)
 floor = time.process_time() - began
 print(json.dumps({"cells": done.done, "calls": done.calls, "cpu": spent, "floor": floor,
-                  "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+                  "rss": peak_mb()}))
 """
 
 
