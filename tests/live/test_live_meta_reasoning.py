@@ -66,4 +66,9 @@ def test_a_real_model_with_a_grammar_ends_with_a_status_and_replays_exactly(
     assert (again.status, again.reason, again.answer) == (result.status, result.reason, result.answer)
     if method == "meta_reasoning":
         assert result.answer in {e.body for e in recording.events if isinstance(e, Stored)}
-        assert tuple(dict.fromkeys(trace(recording.events).strip))[:4] == ("assess", "propose", "evaluate", "dispatch")
+        assert tuple(dict.fromkeys(trace(recording.events).strip))[:4] == (
+            "assess",
+            "propose",
+            "evaluate",
+            "dispatch",
+        )
