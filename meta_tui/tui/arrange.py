@@ -27,7 +27,7 @@ class Plan:
 
 
 def arrange(spans: Sequence[SpanView], chosen: str | None, width: int, height: int) -> Plan:
-    """Panes for the chosen part, those that run, and the latest; rows for the others.
+    """Panes for the chosen part, those in which something is going on, and the latest; rows for the others.
 
     Args:
         spans: the parts that have something to show, in order.
@@ -54,4 +54,4 @@ def rows_shown(height: int) -> int:
 def _rank(span: SpanView, chosen: str | None) -> int:
     if span.id == chosen:
         return 2
-    return int(span.phase in ("running", "retrying"))
+    return int(any(block.open for block in span.blocks[-3:]))

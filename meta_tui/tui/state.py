@@ -214,7 +214,9 @@ def _applied(state: RunState, event: AnyEvent) -> RunState:
             return _begun(state, event)
         case SpanStarted():
             number = _round_of(state, parent_span(event.span))
-            return _with_span(state, SpanView(event.span, event.role, event.name, event.strand, number))
+            return _with_span(
+                state, SpanView(event.span, event.role, event.name, event.strand, number, phase="running")
+            )
         case SpanFinished():
             phase: Phase = "done" if event.status == "done" else event.status
             return _with_span(state, _replace(_span(state, event.span), phase=phase))
@@ -274,6 +276,8 @@ def _begun(state: RunState, event: RunStarted) -> RunState:
 def _finished(state: RunState, event: RunFinished) -> RunState:
     done = _replace(state, status=event.status, reason=event.reason)
     root = _span(done, "")
+    if not root.at_round:  # the rounds were those of parts; the run itself had none
+        done = _replace(done, round=0, limit=0)
     phase: Phase = "done" if event.status in ("answered", "completed") else "failed"
     if event.status in ("cancelled", "budget"):
         phase = "cancelled" if event.status == "cancelled" else "budget"

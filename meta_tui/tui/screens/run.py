@@ -307,7 +307,8 @@ class RunScreen(Screen[int]):
         if span is None:
             return []
         glyph, word, colour = words.GLYPHS[span.phase]
-        last = one_line(span.blocks[-1].text, 200) if span.blocks else ""
+        texts = (one_line(block.text, 200) for block in reversed(span.blocks))
+        last = next((text for text in texts if text), "")
         head = f"{'  ' * (depth(span.id) - 1)}{glyph} {one_line(span.name, 40)}"
         return [(head, colour), (f"  {word}  {last}"[: max(0, width - cell_len(head))], "quiet")]
 
