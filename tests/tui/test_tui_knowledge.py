@@ -9,7 +9,9 @@ import pytest
 from meta_tui import runlog, store
 from meta_tui.methods.mc2.history import History, history
 from meta_tui.tui.app import MetaApp
+from meta_tui.tui.origin import playback
 from meta_tui.tui.screens.knowledge import KnowledgeScreen, counted, page
+from meta_tui.tui.screens.run import RunScreen
 from meta_tui.tui.widgets.listing import Listing
 from meta_tui.tui.widgets.pane import Pane
 
@@ -54,3 +56,15 @@ def test_a_batch_is_counted_over_all_roles() -> None:
     assert counted(History(), 1) == "learned nothing yet"
     for view in range(4):
         assert page(History(), 0, view)[0].kind == "notice"
+
+
+async def test_a_stream_opens_its_knowledge_from_the_run_screen():
+    """The key that shows artifacts of workers shows, for a stream, what it learned."""
+    app = MetaApp(lambda: RunScreen(playback(store.find("mc2-digits")), speed=0, fps=0), fps=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await app.workers.wait_for_complete()
+        app.screen.flush()
+        await pilot.press("t")
+        await pilot.pause()
+        assert isinstance(app.screen, KnowledgeScreen)
+        assert app.screen.batches

@@ -35,6 +35,7 @@ from meta_tui.tui.origin import Source
 from meta_tui.tui.screens.artifacts import ArtifactsScreen
 from meta_tui.tui.screens.dialogs import Choice, Word
 from meta_tui.tui.screens.inspect import InspectScreen
+from meta_tui.tui.screens.knowledge import KnowledgeScreen
 from meta_tui.tui.screens.reader import ReaderScreen
 from meta_tui.tui.state import EMPTY, EffectView, RunState, SpanView, depth, in_order
 from meta_tui.tui.tape import Tape, Transport
@@ -49,6 +50,9 @@ AT_ONCE = 2
 
 NARROW = 100
 """Cells below which the panes stand above each other."""
+
+FRAME = 3
+"""Rows of status, transport and hints."""
 
 
 EXACT = "exact: the method, run again against its log, did the same, event for event"
@@ -252,8 +256,7 @@ class RunScreen(Screen[int]):
         side = self.query_one("#side")
         side.display = bool(spans)
         if spans:
-            height = side.size.height or self.size.height - 3
-            self._place(arrange(spans, self._chosen, self._side_width(), height))
+            self._place(arrange(spans, self._chosen, *self._side_size()))
         changed = [pair for pair in self._pairs(state) if not pair[0].holds(pair[1].blocks)]
         for pane, span in self._turn(changed, most):
             pane.show(span.blocks)
@@ -283,9 +286,11 @@ class RunScreen(Screen[int]):
             facts = self._facts(span) if span.id else self._root_facts(state, span)
             pane.caption(self._caption(str(number), span, pane), facts)
 
-    def _side_width(self) -> int:
-        width = self.query_one("#side").size.width
-        return width or (self.size.width if self.size.width < NARROW else self.size.width // 2)
+    def _side_size(self) -> tuple[int, int]:
+        """Cells of the area of the parts, worked out from the screen's: a layout that is still to
+        come must not decide what is shown."""
+        width, height = self.size.width, max(1, self.size.height - FRAME)
+        return (width, height // 2) if width < NARROW else (width // 2, height)
 
     def _place(self, plan: Plan) -> None:
         if plan == self._plan:
@@ -296,7 +301,7 @@ class RunScreen(Screen[int]):
         self.query_one("#panes").set_class(plan.columns == 2, "-two")
         rows = self.query_one("#rows", Listing)
         rows.display = bool(plan.rows)
-        shown = min(len(plan.rows), rows_shown(self.query_one("#side").size.height or self.size.height))
+        shown = min(len(plan.rows), rows_shown(self._side_size()[1]))
         rows.styles.height = shown
         rows.fill(len(plan.rows), len(plan.rows) - 1)
 
@@ -463,11 +468,14 @@ class RunScreen(Screen[int]):
         self.app.push_screen(InspectScreen(self.state.effects, effect.number, self.run_title))
 
     def action_artifacts(self) -> None:
-        """What workers have left so far, and how it hangs together."""
-        if not any(isinstance(event, Stored) for event in self.tape.events):
+        """What workers have left so far, or what a stream has learned, and how it hangs together."""
+        kinds = {event.kind for event in self.tape.events if isinstance(event, Stored)}
+        if not kinds:
             handing.note(self.app, "this run keeps no artifacts")
-            return
-        self.app.push_screen(ArtifactsScreen(self._kept, self.run_title))
+        elif "knowledge" in kinds:
+            self.app.push_screen(KnowledgeScreen(lambda: self._kept()[0], self.run_title))
+        else:
+            self.app.push_screen(ArtifactsScreen(self._kept, self.run_title))
 
     def _kept(self) -> tuple[Sequence[AnyEvent], Sequence[EffectView]]:
         """The events and calls that are over where the transport stands."""
