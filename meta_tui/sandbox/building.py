@@ -89,7 +89,7 @@ def make_class(name: Any, bases: Any, names: Any, **options: Any) -> Any:
     body["__module__"] = PROGRAM
     checked = tuple(check_base(base) for base in tuple(bases))
     choices = {checked_name(key): value for key, value in options.items()}
-    return enrol(types.new_class(exact(name), checked, choices, lambda space: space.update(body)))
+    return enrol(types.new_class(checked_name(name), checked, choices, lambda space: space.update(body)))
 
 
 _MEMBERS: Final = METHODS | {"__slots__", "__doc__", "__match_args__", "__module__", "__qualname__"}

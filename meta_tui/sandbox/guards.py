@@ -47,6 +47,7 @@ from meta_tui.sandbox.standins import (
     Trace,
     check_memory,
     class_of,
+    name_of,
     stand_in,
 )
 
@@ -158,6 +159,10 @@ def _is_owned_behind(owner: super, name: str) -> bool:
 
 def _class(owner: Any, name: str) -> Any:
     return class_of(owner)
+
+
+def _name(owner: Any, name: str) -> Any:
+    return name_of(owner) if isinstance(owner, Module) else get(owner, name)
 
 
 def _dict(owner: Any, name: str) -> Any:
@@ -285,6 +290,7 @@ _PARTICULAR: Final[dict[str, Callable[[Any, str], Any]]] = {
     "__getattr__": _own_attribute,
     "__getattribute__": _asker,
     "__mro__": _family,
+    "__name__": _name,
     "__new__": _new,
     "__setattr__": _changer,
     "__subclasses__": _children,
@@ -309,6 +315,15 @@ def _family_method(owner: Any, name: str) -> Any:
     if isinstance(owner, type) and not any(name in names_of(base) for base in order_of(owner)):
         if name == "mro" and (is_own(owner) or module_of(owner) == "builtins"):
             return lambda: [stand_in(base) for base in order_of(owner)]
+        refuse_attribute(name)
+    return get(owner, name)
+
+
+def _registrar(owner: Any, name: str) -> Any:
+    if isinstance(owner, type):
+        return _family_method(owner, name)
+    ours = is_own(type(owner)) or module_of(type(owner)).startswith("meta_tui.sandbox.")
+    if not (ours or type(owner) in (types.FunctionType, types.MethodType)):
         refuse_attribute(name)
     return get(owner, name)
 
@@ -346,7 +361,7 @@ _DOUBTFUL: Final[dict[str, Callable[[Any, str], Any]]] = {
     "mro": _family_method,
     "obj": _error_object,
     "pack_into": _packer,
-    "register": _family_method,
+    "register": _registrar,
 }
 
 
@@ -374,6 +389,7 @@ def store(owner: Any, name: str) -> Any:
 WRITABLE: Final[dict[str, frozenset[str] | None]] = {
     "decimal.Context": None,
     "mpmath.ctx_mp.MPContext": frozenset({"dps", "pretty", "prec"}),
+    "textwrap.TextWrapper": None,
     "numpy.ndarray": frozenset({"shape", "flat", "real", "imag"}),
     "types.SimpleNamespace": None,
 }
@@ -404,7 +420,7 @@ def alter(owner: Any, name: str) -> Any:
 
 def _is_alterable(owner: Any, name: str) -> bool:
     if isinstance(owner, type):
-        return is_own(owner)
+        return is_own(owner) and name not in ("__name__", "__qualname__")
     if isinstance(owner, BaseException) and name == "__cause__":
         return True
     return name not in METHODS and (is_own(type(owner)) or is_own_function(owner))

@@ -17,7 +17,7 @@ from typing import Any, Final
 from meta_tui.sandbox import repairs
 from meta_tui.sandbox.classes import EXTENSIBLE, EXTENSIBLE_OF, HIDDEN, MATCHABLE, MATCHABLE_OF
 from meta_tui.sandbox.ownership import RefusedImport
-from meta_tui.sandbox.standins import Module, StandIn, SystemModule
+from meta_tui.sandbox.standins import Module, StandIn, SystemModule, hidden_name
 
 OFFERED: Final[dict[str, str]] = {
     "__future__": "annotations division print_function absolute_import unicode_literals generator_stop",
@@ -146,7 +146,7 @@ class Library:
         kind = SystemModule if name == "sys" else Module
         module = kind(name)
         vars(module).update(self._names(name))
-        vars(module).update(__name__=f"sandbox:{name}", __doc__=None)
+        vars(module).update(__name__=hidden_name(name), __doc__=None)
         for key in ("__loader__", "__package__", "__spec__"):
             vars(module).pop(key, None)
         return module

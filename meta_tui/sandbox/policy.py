@@ -17,7 +17,7 @@ way Python may learn to bind names.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any, Final
 
@@ -196,11 +196,18 @@ def translate_tree(tree: ast.AST, filename: str, mode: str) -> CodeType:
 
 
 class Scope:
-    """A method's body: its first parameter, and whether the answer about its class was used."""
+    """A scope of a program: which variables nothing else can change while an expression reads them.
 
-    __slots__ = ("first", "used")
+    Attributes:
+        own: variables of this scope that no other scope binds.
+        first: the first parameter of a method, if nothing binds it again.
+        used: whether the answer about the class of `first` was used.
+    """
 
-    def __init__(self, first: str | None) -> None:
+    __slots__ = ("first", "own", "used")
+
+    def __init__(self, own: frozenset[str] = frozenset(), first: str | None = None) -> None:
+        self.own = own
         self.first = first
         self.used = False
 
@@ -215,7 +222,7 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         self.refusals: list[tuple[str, int | None]] = []
         self._classes: list[str] = []
         self._held: list[list[ast.stmt]] = []
-        self._scopes: list[Scope | None] = [None]
+        self._scopes = [Scope()]
         self._in_class = False
 
     def error(self, node: ast.AST, info: str) -> None:
@@ -296,7 +303,8 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
 
     # Attributes. Objects of the program's own pure classes hold nothing that it does not have
     # already, so they are read natively: `o.x` becomes `o.x if @type(o) in @pure else @get(o, "x")`.
-    # A method asks once for its first parameter.
+    # This is for local variables only, which nothing can change between the question and the read
+    # (a finaliser could change a global one). A method asks once for its first parameter.
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """A read becomes a guard's call; a write asks the guard for its object."""
@@ -315,7 +323,9 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         return node
 
     def _may_be_pure(self, owner: ast.expr, name: str) -> bool:
-        return isinstance(owner, ast.Name) and not is_special(name)
+        if not isinstance(owner, ast.Name) or is_special(name):
+            return False
+        return owner.id in self._scopes[-1].own or any(scope.first == owner.id for scope in self._scopes)
 
     def _either(self, owner: Any, native: ast.expr, guarded: ast.expr) -> ast.IfExp:
         choice = ast.IfExp(self._is_pure(owner), native, guarded)
@@ -324,7 +334,7 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
 
     def _is_pure(self, owner: ast.Name) -> ast.expr:
         scope = self._scopes[-1]
-        if scope is not None and scope.first == owner.id:
+        if scope.first == owner.id:
             scope.used = True
             test: ast.expr = ast.Name(SELF, ast.Load())
         else:
@@ -401,16 +411,16 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         elif not is_special(node.name):
             self._bind(node, node.name)
         self._visit_fields(node, "decorator_list", "args", "returns", "type_params")
-        scope = Scope(_first_parameter(node)) if self._in_class else None
+        scope = Scope(_own_names(node), _first_parameter(node) if self._in_class else None)
         self._visit_body(node, scope, in_class=False)
-        if scope is not None and scope.used:
+        if scope.used:
             self._ask_once(node, scope)
         return node
 
     def _ask_once(self, node: ast.FunctionDef, scope: Scope) -> None:
         name = ast.Name(scope.first or "", ast.Load())
         copy_locations(name, node)
-        self._scopes.append(None)
+        self._scopes.append(Scope())
         ask = ast.Assign([ast.Name(SELF, ast.Store())], self._is_pure(name))
         self._scopes.pop()
         copy_locations(ask, node.body[0])
@@ -419,7 +429,8 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         """A lambda; its parameters are checked one by one."""
         node.args = self.visit(node.args)
-        return self._alone(node, "body")
+        own = frozenset(parameter.arg for parameter in _parameters(node.args))
+        return self._alone(node, Scope(own), "body")
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         """A class; bases and metaclass are the business of the class guard at run time."""
@@ -427,7 +438,7 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         self._visit_fields(node, "decorator_list", "bases", "keywords")
         self._classes.append(node.name)
         self._visit_fields(node, "type_params")
-        self._visit_body(node, None, in_class=True)
+        self._visit_body(node, Scope(), in_class=True)
         self._classes.pop()
         return node
 
@@ -439,30 +450,30 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
             elif value is not None:
                 setattr(node, field, self.visit(value))
 
-    def _visit_body(self, node: ast.FunctionDef | ast.ClassDef, scope: Scope | None, in_class: bool) -> None:
+    def _visit_body(self, node: ast.FunctionDef | ast.ClassDef, scope: Scope, in_class: bool) -> None:
         outside, self._in_class = self._in_class, in_class
         self._scopes.append(scope)
         node.body = [new for child in node.body for new in _as_list(self.visit(child))]
         self._scopes.pop()
         self._in_class = outside
 
-    def _alone(self, node: ast.AST, *fields: str) -> Any:
-        """Visit fields that are a scope of their own, which knows no method's first parameter."""
-        self._scopes.append(None)
+    def _alone(self, node: ast.AST, scope: Scope, *fields: str) -> Any:
+        """Visit fields that are a scope of their own."""
+        self._scopes.append(scope)
         self._visit_fields(node, *fields)
         self._scopes.pop()
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
         """A comprehension: its own scope."""
-        return self._alone(node, "elt", "generators")
+        return self._alone(node, Scope(_targets(node.generators)), "elt", "generators")
 
     visit_SetComp = visit_ListComp
     visit_GeneratorExp = visit_ListComp
 
     def visit_DictComp(self, node: ast.DictComp) -> Any:
         """A dict comprehension: its own scope."""
-        return self._alone(node, "key", "value", "generators")
+        return self._alone(node, Scope(_targets(node.generators)), "key", "value", "generators")
 
     def visit_TypeAlias(self, node: Any) -> Any:
         """`type X = ...` of Python 3.12."""
@@ -575,7 +586,7 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     def _late(self, value: ast.expr, *checks: ast.expr) -> ast.Attribute:
         held = f"@held{next(self._numbers)}"
         no_arguments = ast.arguments([], [], None, [], [], None, [])
-        thunk = self._alone(ast.Lambda(no_arguments, value), "body")
+        thunk = self._alone(ast.Lambda(no_arguments, value), Scope(), "body")
         guard = self._call(value, PATTERN, thunk, *checks)
         statement = ast.Assign([ast.Name(held, ast.Store())], guard)
         copy_locations(statement, value)
@@ -585,24 +596,61 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         return late
 
 
+def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+    stars = [star for star in (arguments.vararg, arguments.kwarg) if star is not None]
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *stars]
+
+
 def _first_parameter(node: ast.FunctionDef) -> str | None:
+    """The first parameter, unless something inside the function binds it again."""
     parameters = [*node.args.posonlyargs, *node.args.args]
-    if not parameters or any(parameters[0].arg == name for name in _bound_names(node)):
+    if not parameters or any(parameters[0].arg == name for name in _bound_names(ast.walk(node))):
         return None
     return parameters[0].arg
 
 
-def _bound_names(node: ast.AST) -> Iterator[Any]:
-    for child in ast.walk(node):
-        if isinstance(child, ast.Name):
-            if not isinstance(child.ctx, ast.Load):
-                yield child.id
-        elif isinstance(child, ast.Global | ast.Nonlocal):
-            yield from child.names
-        elif isinstance(child, ast.alias):
-            yield child.asname or child.name.partition(".")[0]
-        elif not isinstance(child, ast.arg | ast.keyword | ast.Attribute):
-            yield getattr(child, "name", None) or getattr(child, "rest", None)
+def _own_names(node: ast.FunctionDef) -> frozenset[str]:
+    """Variables of a function that neither the module nor another function can bind."""
+    bound = {*_bound_names(_walk_scope(node)), *(parameter.arg for parameter in _parameters(node.args))}
+    shared = (
+        n for child in ast.walk(node) if isinstance(child, ast.Global | ast.Nonlocal) for n in child.names
+    )
+    return frozenset(bound - set(shared))
+
+
+def _targets(generators: list[ast.comprehension]) -> frozenset[str]:
+    return frozenset(_bound_names(child for part in generators for child in ast.walk(part.target)))
+
+
+_SCOPES: Final = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
+
+
+def _walk_scope(node: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function's own scope; of a scope inside it only the node itself."""
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        child = waiting.pop()
+        yield child
+        if not isinstance(child, _SCOPES):
+            waiting.extend(ast.iter_child_nodes(child))
+
+
+def _bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            yield from node.names
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0]
+        elif not isinstance(node, ast.arg | ast.keyword | ast.Attribute):
+            name = getattr(node, "name", None) or getattr(node, "rest", None)
+            if isinstance(name, str):
+                yield name
 
 
 def _copied(node: ast.expr) -> ast.expr:

@@ -44,6 +44,7 @@ class Run:
         self.buffer = Buffer(request["output"], self._flooded)
         self._send = finish
         self.filenames = {FILENAME, STRING}
+        self.below = 0
 
     def run(self) -> None:
         """Run it to its end, whatever that is."""
@@ -58,10 +59,12 @@ class Run:
     def _set_stage(self) -> None:
         sys.stdout = sys.stderr = Stream(self.buffer)
         sys.stdin = io.StringIO(self.request.get("stdin", ""))
+        sys.unraisablehook = self._ignored
         sys.argv = [FILENAME]
         tracebacks.keep_source(FILENAME, self.code)
 
     def _outcome(self) -> Answer:
+        self.below = _frames_below()
         try:
             space, code = self._prepared()
         except policy.Refusal as refusal:
@@ -69,7 +72,7 @@ class Run:
         except (SyntaxError, ValueError, OverflowError, SystemError) as error:
             return self._syntax(error)
         try:
-            sys.setrecursionlimit(DEPTH)
+            sys.setrecursionlimit(DEPTH + self.below)
             exec(code, space)
             return self._value(space)
         except SystemExit as leaving:
@@ -95,7 +98,7 @@ class Run:
             return space | self._inputs(), compile(self.code, FILENAME, "exec", dont_inherit=True)
         code = policy.translate(self.code, FILENAME)
         repairs.repair()
-        library = Library({**made_modules(FILENAME), **science.MAKERS}, science.sympy_part)
+        library = Library({**made_modules(FILENAME, self.below), **science.MAKERS}, science.sympy_part)
         interpreter = Interpreter(FILENAME, library)
         self.filenames = interpreter.filenames
         interpreter.space.update(self._inputs())
@@ -146,6 +149,11 @@ class Run:
         text = "" if code is None or isinstance(code, int) else one_line(leaving)
         return self._answer("exit", text, line_in(leaving, FILENAME))
 
+    def _ignored(self, trouble: Any) -> None:
+        """What Python prints of an exception that nothing can catch, such as one in `__del__`."""
+        lines = tracebacks.traceback_lines(trouble.exc_value, self.filenames)
+        sys.stderr.write(f"Exception ignored in: {trouble.object!r}\n{''.join(lines)}")
+
     def _flooded(self, message: str) -> None:
         self._finish(self._answer("error", message))
 
@@ -158,6 +166,14 @@ class Run:
         import gc
 
         gc.collect()
+
+
+def _frames_below() -> int:
+    """How deep the caller stands: a program's own depth counts from there."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth + (sys.version_info < (3, 12))  # 3.11 counts the call of exec too
 
 
 def one_line(error: BaseException) -> str:

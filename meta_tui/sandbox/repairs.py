@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from meta_tui.sandbox.building import check_base
-from meta_tui.sandbox.ownership import PROGRAM, checked_name, exact, is_hidden, refuse_attribute
+from meta_tui.sandbox.ownership import PROGRAM, checked_name, is_hidden, refuse_attribute
 
 SEED: Final = 0
 
@@ -53,7 +53,7 @@ def _repair_enum(enum: Any) -> None:
         if options.get("type") is not None:
             check_base(options["type"])
         options["module"] = PROGRAM
-        return original(cls, exact(class_name), _members(names), **options)
+        return original(cls, checked_name(class_name), _members(names), **options)
 
     enum.EnumType._create_ = create
 

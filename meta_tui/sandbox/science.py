@@ -13,12 +13,19 @@ import builtins
 import importlib
 import types
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from meta_tui.sandbox import policy, standins
 from meta_tui.sandbox.classes import EXTENSIBLE
 from meta_tui.sandbox.modules import Library, Maker, chosen
-from meta_tui.sandbox.ownership import PROGRAM, RefusedAttribute, RefusedImport, RefusedType, checked_name
+from meta_tui.sandbox.ownership import (
+    PROGRAM,
+    RefusedAction,
+    RefusedAttribute,
+    RefusedImport,
+    RefusedType,
+    checked_name,
+)
 
 NUMPY: Final = """
     False_ ScalarType True_ abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis
@@ -121,7 +128,7 @@ class Array(standins.StandIn):
     def __call__(  # noqa: D102
         self, shape: Any, dtype: Any = float, buffer: Any = None, *rest: Any, **options: Any
     ) -> Any:
-        return self.real(shape, _plain_type(dtype, buffer), buffer, *rest, **options)
+        return standins.real_of(self)(shape, _plain_type(dtype, buffer), buffer, *rest, **options)
 
 
 def _from_buffer(buffer: Any, dtype: Any = float, *rest: Any, **options: Any) -> Any:
@@ -159,6 +166,13 @@ def _mpmath(library: Library) -> dict[str, Any]:
 def _guard_mpmath(library: Library) -> None:
     identification: Any = importlib.import_module("mpmath.identification")
     identification.eval = Evaluation(library).eval
+    pictures: Any = importlib.import_module("mpmath.visualization")
+    for name in ("plot", "cplot", "splot"):
+        setattr(pictures.VisualizationMethods, name, _no_pictures)
+
+
+def _no_pictures(*_: Any, **__: Any) -> NoReturn:
+    raise RefusedAction("the sandbox draws no pictures")
 
 
 def _chess(_: Library) -> dict[str, Any]:

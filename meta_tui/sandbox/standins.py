@@ -23,7 +23,30 @@ from meta_tui.sandbox.policy import is_special
 
 
 class Module(types.ModuleType):
-    """A module as programs see it: the public names that were chosen, and nothing behind them."""
+    """A module as programs see it: the public names that were chosen, and nothing behind them.
+
+    Its real name is one that no loaded module has, because Python looks for submodules by it.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        message = f"module '{name_of(self)}' has no attribute '{name}'"
+        raise AttributeError(message, name=name, obj=self)
+
+    def __repr__(self) -> str:
+        return f"<module '{name_of(self)}'>"
+
+
+_PREFIX: Final = "sandbox:"
+
+
+def hidden_name(name: str) -> str:
+    """The real name of the stand-in of a module."""
+    return f"{_PREFIX}{name}"
+
+
+def name_of(module: Module) -> str:
+    """The name of a module as programs know it."""
+    return module.__name__.removeprefix(_PREFIX)
 
 
 def _stream(name: str) -> Any:
@@ -95,18 +118,16 @@ class StandIn(type):
     Their plain attributes are those of the real class, so that `np.ndarray.sum(a)` works.
     """
 
-    real: type
-
     def __call__(cls, *arguments: Any, **options: Any) -> Any:  # noqa: D102
         raise RefusedType(f"cannot create '{cls.__name__}' instances")
 
     def __getattr__(cls, name: str) -> Any:
-        if is_special(name) or not is_visible(cls.real):
+        if is_special(name) or not is_visible(real_of(cls)):
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
-        return getattr(cls.real, name)
+        return getattr(real_of(cls), name)
 
     def __instancecheck__(cls, thing: Any) -> bool:
-        return isinstance(thing, cls.real)
+        return isinstance(thing, real_of(cls))
 
     def __subclasscheck__(cls, other: type) -> bool:
         return other is cls
@@ -139,8 +160,18 @@ class Type(StandIn):
         return typing.Type[parameter]  # noqa: UP006 - type[...] would hand out the real one
 
 
+_reals: Final[dict[Any, type]] = {}
+
+
+def real_of(cls: Any) -> type:
+    """The class that a stand-in stands for; a table knows it, because libraries read attributes."""
+    return _reals[cls]
+
+
 def _make(meta: type[StandIn], real: type, module: str = "builtins") -> Any:
-    return meta(real.__name__, (), {"real": real, "__module__": module})
+    made = meta(real.__name__, (), {"__module__": module})
+    _reals[made] = real
+    return made
 
 
 TYPE: Final = _make(Type, type)

@@ -29,6 +29,7 @@ from meta_tui.sandbox.ownership import (
     PROGRAM,
     RefusedAction,
     RefusedType,
+    checked_name,
     exact,
     is_own,
     is_own_function,
@@ -38,8 +39,8 @@ from meta_tui.sandbox.standins import ABSTRACT, SimpleNamespace, Trace, check_me
 from meta_tui.sandbox.tracebacks import last_lines, traceback_lines
 
 
-def made_modules(filename: str) -> dict[str, Maker]:
-    """Module -> the names that are made here, for this program."""
+def made_modules(filename: str, below: int) -> dict[str, Maker]:
+    """Module -> the names that are made here, for a program that runs at a depth of `below` frames."""
     return {
         "abc": lambda _: {"ABCMeta": ABSTRACT},
         "ast": lambda _: {"parse": parse},
@@ -54,7 +55,7 @@ def made_modules(filename: str) -> dict[str, Maker]:
         "gc": lambda _: {name: getattr(gc, name) for name in ("collect", "disable", "enable", "isenabled")},
         "operator": lambda _: {"attrgetter": AttributeGetter, "methodcaller": MethodCaller},
         "struct": lambda _: {"pack_into": pack_into},
-        "sys": lambda _: system_names(filename),
+        "sys": lambda _: system_names(filename, below),
         "traceback": lambda _: traceback_names(filename),
         "types": lambda _: types_names(),
         "typing": lambda _: {"get_args": get_args, "get_origin": get_origin},
@@ -76,7 +77,7 @@ def parse(source: Any, filename: str = "<unknown>", mode: str = "exec", **_: Any
 def namedtuple(typename: Any, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
     """collections.namedtuple whose class is the program's own."""
     make: Any = collections.namedtuple
-    cls = make(typename, field_names, rename=rename, defaults=defaults, module=PROGRAM)
+    cls = make(checked_name(typename), field_names, rename=rename, defaults=defaults, module=PROGRAM)
     return building.enrol(cls)
 
 
@@ -205,20 +206,20 @@ class MethodCaller:
 
 
 DEEPEST: Final = 100_000
+"""Frames that the stack of a worker holds."""
 
 
-def set_recursion_limit(limit: int) -> None:
-    """sys.setrecursionlimit, up to what the stack of a process holds."""
-    sys.setrecursionlimit(max(50, min(operator.index(limit), DEEPEST)))
-
-
-def system_names(filename: str) -> dict[str, Any]:
+def system_names(filename: str, below: int) -> dict[str, Any]:
     """The program's `sys`."""
     names = (
-        "api_version byteorder float_info float_repr_style getrecursionlimit getrefcount getsizeof "
-        "hash_info hexversion implementation int_info intern maxsize maxunicode version version_info "
-        "get_int_max_str_digits set_int_max_str_digits"
+        "api_version byteorder float_info float_repr_style getrefcount getsizeof hash_info hexversion "
+        "implementation int_info intern maxsize maxunicode version version_info get_int_max_str_digits "
+        "set_int_max_str_digits"
     ).split()
+
+    def set_recursion_limit(limit: int) -> None:
+        sys.setrecursionlimit(below + max(50, min(operator.index(limit), DEEPEST)))
+
     return {
         **{name: getattr(sys, name) for name in names if hasattr(sys, name)},
         "argv": [filename],
@@ -226,6 +227,7 @@ def system_names(filename: str) -> dict[str, Any]:
         "executable": "",
         "exit": leave,
         "flags": None,
+        "getrecursionlimit": lambda: sys.getrecursionlimit() - below,
         "modules": {},
         "path": [],
         "platform": sys.platform,

@@ -47,8 +47,11 @@ def _machinery() -> Any:
     import traceback
 
     repairs.repair()
+    for cache in ("cache", "_interactive_cache"):  # the second holds our own start, on Python 3.13
+        getattr(linecache, cache, {}).clear()
     for filename, source in _sources.items():
-        linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+        lines = [f"{line}\n" for line in source.splitlines()]
+        linecache.cache[filename] = (len(source), None, lines, filename)
     return traceback
 
 
