@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from tui_hostile import painted
 from tui_runs import FINAL, REPLIES, record
 
 from meta_tui import runlog, store
 from meta_tui.tui.app import MetaApp
+from meta_tui.tui.origin import playback
 from meta_tui.tui.screens.ask import AskScreen, Wish, command, key_state, lacking
 from meta_tui.tui.screens.compare import CompareScreen
 from meta_tui.tui.screens.dialogs import Choice, Page, Say
@@ -377,3 +379,40 @@ async def test_leaving_with_a_live_run_asks(app, monkeypatch):
         await until(pilot, lambda: not app.is_running or app._exit, "the end of the app")
     runs = [runlog.read(run) for run in (store.home().runs).glob("*.jsonl")]
     assert "cancelled" in [run.finished.status for run in runs]
+
+
+async def test_a_shipped_cassette_is_forked(tmp_path, monkeypatch):
+    monkeypatch.setenv("META_TUI_MODEL", script(tmp_path, '>> FINAL ANSWER:\n"""\nby another way\n"""'))
+    path = store.shipped("cassettes") / "game24-python.jsonl"
+    before = path.read_bytes()
+    app = MetaApp(lambda: RunScreen(playback(path), title=path.stem, log=path, fps=0, speed=0), fps=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await shows(pilot, RunScreen)
+        await until(pilot, lambda: screen.tape.ended, "the end of the tape")
+        await pilot.press("0", "right_square_bracket", "right_square_bracket", "l", "f")
+        await shows(pilot, Choice)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is not screen, "another screen")
+        fork = await finished(pilot)
+        assert fork.state.answer == "by another way"
+        assert fork.base.calls > 0
+        assert "new: 1 calls" in painted(app)
+    assert path.read_bytes() == before
+
+
+async def test_a_damaged_log_opens_as_its_error(own_home):
+    path = store.home().runs / "20260101-000000-aaaa.jsonl"
+    await record(path)
+    text = path.read_text().replace("6 * 5 = 30", "6 * 5 = 31")
+    path.write_text(text)
+    app = MetaApp(lambda: HomeScreen(fetch=lambda: store.own_runs().summaries()), fps=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.screen.runs, "runs")
+        assert "✗ damaged" in app.screen.query_one("#runs", Listing).rows[0]
+        await pilot.press("enter")
+        screen = await shows(pilot, RunScreen)
+        await until(pilot, lambda: screen.tape.ended, "the error")
+        screen.transport.to_end()
+        screen.flush()
+        await pilot.pause()
+        assert "was changed" in " ".join(screen.meta.text.split())
