@@ -217,7 +217,7 @@ def model_name(settings: Settings) -> str:
             "no model is set; give --model provider/name (or --base-url and --model for a server of your "
             "own, or --model copy-paste to paste replies from a web chat), or set META_TUI_MODEL"
         )
-    if settings.model == SCRIPTED:
+    if settings.model == SCRIPTED and not settings.base_url:
         raise UsageError("a scripted run has no model that could go on; give --model")
     return SCRIPTED if settings.model.startswith(SCRIPT) else settings.model
 
