@@ -212,6 +212,7 @@ def _rewrite(path: Path, lines: Sequence[bytes]) -> None:
     """Replace a file in one step: the old one stays whole until the new one is."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         new.write_bytes(b"".join(line + b"\n" for line in lines))
         new.replace(path)
     except OSError as error:
