@@ -27,7 +27,8 @@ def status(state: RunState, title: str, width: int, base: RunState = EMPTY) -> s
     if state.code_runs:
         facts.append(f"code {state.code_runs}")
     if base is not EMPTY:
-        facts.append(f"new: {max(0, state.calls - base.calls)} calls {new_cost(state, base)}")
+        new = words.count(max(0, state.replies - base.replies), "reply", "replies")
+        facts.append(f"new: {new} {new_cost(state, base)}")
     more = [f"tok {words.run_tokens(state)}", words.run_cost(state)]
     return _fit(facts, [*more, *names(state, title)], width)
 

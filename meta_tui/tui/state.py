@@ -165,6 +165,7 @@ class RunState(msgspec.Struct, frozen=True):
     cost: float = 0.0
     unknown_cost: bool = False
     live_calls: int = 0
+    replies: int = 0
     spans: dict[str, SpanView] = {}
     effects: tuple[EffectView, ...] = ()
     seen: int = 0
@@ -476,6 +477,7 @@ def _counted(state: RunState, event: Replied) -> RunState:
         unknown_tokens=state.unknown_tokens or usage is None,
         cached=state.cached + (source == "cache"),
         live_calls=state.live_calls + live,
+        replies=state.replies + 1,
         cost=state.cost + (cost or 0.0),
         unknown_cost=state.unknown_cost or (live and cost is None),
     )

@@ -72,6 +72,6 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 60 else f"{int(value) // 60}:{int(value) % 60:02d}"
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, what: str, many: str = "") -> str:
     """`1 call`, `2 calls`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {what if number == 1 else many or what + 's'}"

@@ -396,7 +396,7 @@ async def test_a_shipped_cassette_is_forked(tmp_path, monkeypatch):
         fork = await finished(pilot)
         assert fork.state.answer == "by another way"
         assert fork.base.calls > 0
-        assert "new: 1 calls" in painted(app)
+        assert "new: 1 reply $0" in painted(app)
     assert path.read_bytes() == before
 
 
