@@ -9,6 +9,7 @@ and the audit hook remain, and `Layer.held` says so. Nothing here knows Python's
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -52,8 +53,9 @@ def limit(seconds: float, memory: int, used: int) -> None:
 
     past = resource.getrusage(resource.RUSAGE_SELF)
     cpu = int(past.ru_utime + past.ru_stime + seconds) + 2
-    _bound(resource.RLIMIT_CPU, cpu)
-    _bound(resource.RLIMIT_AS, memory + used)
+    for which, value in ((resource.RLIMIT_CPU, cpu), (resource.RLIMIT_AS, memory + used)):
+        with contextlib.suppress(OSError, ValueError):  # some systems do not let these be set
+            _bound(which, value)
 
 
 def _apply(name: str, layer: Callable[[], str], without: Collection[str]) -> Layer:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from meta_tui.chat import CodeResult, CodeStatus, Limits, Program
-from meta_tui.errors import CallFailed
+from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import How
 from meta_tui.sandbox import wire
 
@@ -78,9 +78,12 @@ class Worker:
         self.python, self.policy = str(greeting["python"]), str(greeting["policy"])
 
     def kill(self) -> None:
-        """End the worker and everything that it may have started."""
+        """End the worker and everything that it may have started; its socket ends by that."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
+
+    def release(self) -> None:
+        """Close our end and remove the folder, if the worker did not; it has ended before."""
         self.channel.close()
         with contextlib.suppress(OSError):
             self.folder.rmdir()
@@ -133,12 +136,12 @@ def _environment() -> dict[str, str]:
 
 @dataclass(slots=True, eq=False)
 class Pool:
-    """Workers of one event loop: warm ones by kind, those at work, and what is being cleaned up."""
+    """Workers of one event loop: the warm ones by kind, all that live, and what is being cleaned up."""
 
     loop: asyncio.AbstractEventLoop
     slots: asyncio.Semaphore
     warm: dict[Kind, list[asyncio.Task[Worker]]] = field(default_factory=dict)
-    busy: set[Worker] = field(default_factory=set)
+    alive: set[Worker] = field(default_factory=set)
     ends: set[asyncio.Task[None]] = field(default_factory=set)
     closed: bool = False
 
@@ -176,16 +179,17 @@ class Sandbox:
         """Run a program; whatever it does is its result.
 
         Raises:
+            UsageError: its inputs are no JSON object.
             CallFailed: `unsupported`: this machine cannot run it, or lacks a layer that `strict` or
                 the profile needs.
         """
-        pool = self._pool_here()
+        pool, request = self._pool_here(), _request(program)
         async with pool.slots:
             worker = await self._ready(pool, kind_of(program))
             try:
                 self._check(worker, program)
                 started = time.monotonic()
-                result = await self._ask(worker, program)
+                result = await self._ask(worker, request, program.limits)
                 ms = round((time.monotonic() - started) * 1000)
             finally:
                 await asyncio.shield(self._end(pool, worker))
@@ -204,7 +208,7 @@ class Sandbox:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, CallFailed):
                 self._end(pool, await task)
-        for worker in list(pool.busy):
+        for worker in list(pool.alive):
             self._end(pool, worker)
         while pool.ends:
             await asyncio.gather(*pool.ends)
@@ -223,7 +227,7 @@ class Sandbox:
         if self._pool is None or self._pool.loop is not loop:
             if self._pool is not None:
                 _abandon(self._pool)
-            self._pool = Pool(loop, asyncio.Semaphore(max(self.size, os.cpu_count() or 1)))
+            self._pool = Pool(loop, asyncio.Semaphore(max(self.size, _processors())))
         return self._pool
 
     async def _ready(self, pool: Pool, kind: Kind) -> Worker:
@@ -246,7 +250,7 @@ class Sandbox:
 
     async def _start(self, pool: Pool, kind: Kind) -> Worker:
         worker = spawn(kind, self.without)
-        pool.busy.add(worker)
+        pool.alive.add(worker)
         try:
             async with asyncio.timeout(START_SECONDS):
                 worker.take(wire.unpack(await _frame(worker.channel, 1 << 20)))
@@ -255,7 +259,7 @@ class Sandbox:
             message = "the sandbox worker did not start; see `meta-tui doctor`"
             raise CallFailed("unsupported", message) from error
         except BaseException:
-            worker.kill()  # stays among the busy ones, which closing waits for: no new task here
+            worker.kill()  # stays among those alive, which closing waits for: no new task here
             raise
         return worker
 
@@ -278,9 +282,7 @@ class Sandbox:
             warn, self._warn = self._warn, None
             warn(f"the sandbox runs without {', '.join(missing)}; `meta-tui doctor` says why")
 
-    async def _ask(self, worker: Worker, program: Program) -> CodeResult:
-        limits = program.limits
-        request = wire.pack(_request(program))
+    async def _ask(self, worker: Worker, request: bytes, limits: Limits) -> CodeResult:
         try:
             async with asyncio.timeout(limits.seconds):
                 await asyncio.get_running_loop().sock_sendall(worker.channel, request)
@@ -316,7 +318,21 @@ def kind_of(program: Program) -> Kind:
     return next((name for name in SCIENCE if name in program.code), "plain")
 
 
-def _request(program: Program) -> dict[str, Any]:
+def _processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def _request(program: Program) -> bytes:
+    if not (program.inputs is None or isinstance(program.inputs, dict)):
+        raise UsageError("the inputs of a program are no JSON object; give names and values")
+    try:
+        return wire.pack(_fields(program))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"the inputs of a program are no JSON: {error}; give plain values") from error
+
+
+def _fields(program: Program) -> dict[str, Any]:
     limits = program.limits
     return {
         "code": program.code,
@@ -401,7 +417,8 @@ def _ending(code: int) -> str:
 
 async def _reaped(pool: Pool, worker: Worker) -> None:
     await _exit_code(worker.process, patience=REAP_SECONDS)
-    pool.busy.discard(worker)
+    worker.release()
+    pool.alive.discard(worker)
 
 
 async def _exit_code(process: subprocess.Popen[bytes], patience: float) -> int | None:
@@ -414,10 +431,11 @@ async def _exit_code(process: subprocess.Popen[bytes], patience: float) -> int |
 
 
 def _abandon(pool: Pool) -> None:
-    for worker in list(pool.busy):
+    for worker in list(pool.alive):
         worker.kill()
         worker.process.wait()
-    pool.busy.clear()
+        worker.release()
+    pool.alive.clear()
 
 
 def doctor(without: Collection[str] = ()) -> list[tuple[str, bool, str]]:
@@ -438,5 +456,6 @@ def doctor(without: Collection[str] = ()) -> list[tuple[str, bool, str]]:
     finally:
         worker.kill()
         worker.process.wait()
+        worker.release()
     held = [(layer.name, layer.held, layer.detail) for layer in worker.layers]
     return [("policy", True, f"version {worker.policy} on Python {worker.python}"), *held]

@@ -24,7 +24,7 @@ from sandbox_programs import (
 
 from meta_tui.chat import Limits, Program
 
-LIMITS = Limits(seconds=1.5, memory=512 << 20)
+LIMITS = Limits(seconds=1.0, memory=512 << 20)
 
 STOPPED_BY_THE_SYSTEM = frozenset(
     "io-fileio io-fd io-socket io-breakpoint np-load np-save np-dump np-memmap proc-thread proc-popen "

@@ -15,7 +15,7 @@ import pytest
 from sandbox_programs import SYSTEM_LAYERS, missing_layers, needs_layers, run_all, run_one
 
 from meta_tui.chat import CodeResult, Limits, Program
-from meta_tui.errors import CallFailed
+from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import How
 from meta_tui.sandbox import Sandbox, doctor, layers
 from meta_tui.sandbox.lockdown import LAYERS
@@ -172,6 +172,12 @@ def test_a_result_that_cannot_come_back_is_an_error_that_says_why(code: str, rea
     assert reason in result.error
 
 
+@pytest.mark.parametrize("inputs", [[1], "x", {"a": float("nan")}, {"a": {1}}, {"a": object()}])
+def test_inputs_that_are_no_json_object_are_a_usage_error(inputs: object) -> None:
+    with pytest.raises(UsageError, match="inputs of a program"):
+        run_one("print(1)", inputs=inputs)
+
+
 def test_names_of_the_guards_cannot_come_in_as_variables() -> None:
     assert run_one("print((1).real)", inputs={"@get": 5, "__builtins__": {}}).stdout == "1\n"
 
@@ -293,6 +299,15 @@ async def test_cancelling_a_run_ends_its_process() -> None:
             await task
         assert (await sandbox.execute(Program("print(1)")))[0].stdout == "1\n"
     assert _children() == before
+
+
+async def test_closing_ends_a_program_that_runs() -> None:
+    sandbox = Sandbox(pool=1)
+    task = asyncio.create_task(sandbox.execute(Program("while True: pass", limits=Limits(seconds=60))))
+    await asyncio.sleep(0.5)
+    await sandbox.aclose()
+    result, _ = await asyncio.wait_for(task, 10)
+    assert result.status in ("memory", "crash")
 
 
 async def test_nothing_is_left_after_closing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
