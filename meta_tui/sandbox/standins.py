@@ -210,3 +210,14 @@ def class_of(thing: Any) -> Any:
 
 
 KNOWN.update((Module, SystemModule, Trace))
+
+
+def _aliases() -> list[type]:
+    """Classes whose objects forward every name to what they are an alias of."""
+    found = [cls for cls in vars(typing).values() if isinstance(cls, type)]
+    base = typing._BaseGenericAlias  # type: ignore[attr-defined]
+    return [types.GenericAlias, *(cls for cls in found if issubclass(cls, base))]
+
+
+for _real in _aliases():
+    seal(_real, StandIn)

@@ -35,15 +35,26 @@ from meta_tui.sandbox.ownership import (
     is_own_function,
 )
 from meta_tui.sandbox.policy import is_special
-from meta_tui.sandbox.standins import ABSTRACT, SimpleNamespace, Trace, check_memory, stand_in
+from meta_tui.sandbox.standins import ABSTRACT, SimpleNamespace, StandIn, Trace, check_memory, seal, stand_in
 from meta_tui.sandbox.tracebacks import last_lines, traceback_lines
+
+
+def sealed_nodes() -> dict[str, Any]:
+    """The node classes of `ast`, to be asked about and not to be made: their constructors set any
+    attribute, special ones too, and numpy obeys those."""
+    found = {name: value for name, value in vars(ast).items() if isinstance(value, type)}
+    return {
+        name: seal(cls, StandIn)
+        for name, cls in found.items()
+        if issubclass(cls, ast.AST) and cls is not ast.AST
+    }
 
 
 def made_modules(filename: str, below: int) -> dict[str, Maker]:
     """Module -> the names that are made here, for a program that runs at a depth of `below` frames."""
     return {
         "abc": lambda _: {"ABCMeta": ABSTRACT},
-        "ast": lambda _: {"parse": parse},
+        "ast": lambda _: {"parse": parse, **sealed_nodes()},
         "collections": lambda library: {"namedtuple": namedtuple, "abc": library.load("collections.abc")},
         "dataclasses": lambda _: {"dataclass": dataclass},
         "functools": lambda _: {
@@ -257,7 +268,7 @@ def types_names() -> dict[str, Any]:
         "NoneType": types.NoneType,
         "NotImplementedType": types.NotImplementedType,
         "EllipsisType": types.EllipsisType,
-        "GenericAlias": types.GenericAlias,
+        "GenericAlias": stand_in(types.GenericAlias),  # an alias answers for what it is of
         "UnionType": types.UnionType,
         **{name: stand_in(stand_ins[index]) for name, index in named.items()},
         "ModuleType": stand_in(types.ModuleType),
