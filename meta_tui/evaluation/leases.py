@@ -1,6 +1,6 @@
 """Lease files: who is working on a cell, for shards that share a disk.
 
-A lease is a file that is made with O_EXCL beside the cell's log and touched while work goes on.
+A lease is a file that appears in one step (a hard link) beside the cell's log and touched while work goes on.
 One whose maker is gone (dead on this host, or silent for longer than `STALE` seconds) may be taken
 over. It protects against double work, not against malice.
 """
@@ -56,12 +56,15 @@ def _take(path: Path) -> bool:
 
 
 def _make(path: Path) -> bool:
+    """The lease with its maker's name in it, in one step: a kill leaves a whole one or none."""
+    own = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    own.write_text(f"{socket.gethostname()} {os.getpid()}\n")
     try:
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        path.hardlink_to(own)
     except FileExistsError:
         return False
-    os.write(handle, f"{socket.gethostname()} {os.getpid()}\n".encode())
-    os.close(handle)
+    finally:
+        own.unlink(missing_ok=True)
     return True
 
 

@@ -201,8 +201,8 @@ async def test_a_stop_ends_every_cell_properly_and_the_same_call_goes_on(tmp_pat
     cells.open_folder(tmp_path, chosen, found)
     work = evaluate.Bench(tmp_path, {"scripted": Doors(bench.Talker(found, 0.01, None))})
     stop = Stop()
-    asyncio.get_running_loop().call_later(0.15, stop.now)
-    done = await evaluate.evaluate(work, list(cells.cells(chosen, found)), stop=stop)
+    watched = evaluate.Progress(report=lambda now: stop.now() if now.done >= 5 else None)
+    done = await evaluate.evaluate(work, list(cells.cells(chosen, found)), watched, stop)
     assert done.stopped
     assert done.done < done.total
     statuses = {read(path).finished.status for path in (tmp_path / "cells").glob("*.jsonl")}  # type: ignore[union-attr]

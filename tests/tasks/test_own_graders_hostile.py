@@ -81,7 +81,7 @@ def test_a_hundred_thousand_characters_are_graded_in_seconds(task: str, name: st
     for sample in SAMPLES[task][:3]:
         began = time.process_time()
         assert graded(sample, LONG[name]) != "correct"
-        assert time.process_time() - began < 3
+        assert time.process_time() - began < 15
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))

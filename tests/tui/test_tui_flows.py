@@ -31,7 +31,7 @@ def script(tmp_path, *replies):
 
 async def until(pilot, holds, what):
     """Wait until something holds; the app works in the meantime."""
-    for _ in range(400):
+    for _ in range(2000):
         if holds():
             return
         if isinstance(pilot.app.screen, RunScreen):
