@@ -7,6 +7,7 @@ Pure values; reading and writing the evaluation's folder is at the end of the mo
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -190,6 +191,6 @@ def _same_plan(old: Plan, new: Plan, folder: Path) -> None:
 
 def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     partial.write_bytes(content)
     partial.replace(path)
