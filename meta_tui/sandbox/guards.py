@@ -322,6 +322,8 @@ def _family_method(owner: Any, name: str) -> Any:
 def _registrar(owner: Any, name: str) -> Any:
     if isinstance(owner, type):
         return _family_method(owner, name)
+    if type(owner) is super and _is_owned_behind(owner, name):
+        return get(owner, name)
     ours = is_own(type(owner)) or module_of(type(owner)).startswith("meta_tui.sandbox.")
     if not (ours or type(owner) in (types.FunctionType, types.MethodType)):
         refuse_attribute(name)
@@ -335,6 +337,8 @@ def _error_object(owner: Any, name: str) -> Any:
 
 
 def _library_method(owner: Any, name: str) -> Any:
+    if type(owner) is super and _is_owned_behind(owner, name):
+        return get(owner, name)
     cls = owner if isinstance(owner, type) else type(owner)
     is_offered = isinstance(owner, Module) and name in vars(owner)
     if not is_offered and not (is_own(cls) and is_defined_by_program(cls, name)):

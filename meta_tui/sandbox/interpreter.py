@@ -129,7 +129,7 @@ class Interpreter:
         Raises:
             RefusedCode: the policy refuses it.
         """
-        if type(source) is Code:
+        if type(source) is Code and type(source._code) is CodeType:
             return source._code
         if isinstance(source, (bytes, bytearray)):
             source = bytes(source).decode("utf-8")

@@ -53,6 +53,9 @@ class RefusedType(Refused, TypeError):
     """A class that cannot be made, extended, called or matched in the sandbox."""
 
 
+KNOWN.update((Refused, RefusedAttribute, RefusedImport, RefusedAction, RefusedType))
+
+
 def refuse_attribute(name: object) -> NoReturn:
     """Raise for an attribute."""
     raise RefusedAttribute(f"the attribute `{name}` is not available in the sandbox")

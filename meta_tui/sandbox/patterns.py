@@ -19,6 +19,7 @@ from meta_tui.sandbox.ownership import (
     refuse_attribute,
 )
 from meta_tui.sandbox.policy import FRAME_ATTRIBUTES, GUARDED, is_special
+from meta_tui.sandbox.standins import StandIn, real_of
 
 
 class Late:
@@ -34,17 +35,17 @@ class Late:
     def value(self) -> Any:
         """The value; a class is refused if the pattern would read what the guards would not."""
         value = self._thunk()
-        if self._checks and (self._checks[0] or self._checks[1]):
-            check_pattern(value, *self._checks)
-        return value
+        if not self._checks or not (self._checks[0] or self._checks[1]):
+            return value
+        return checked_class(value, *self._checks)
 
 
 SELF_MATCHING: Final = frozenset({bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple})
 """Builtin classes whose one positional pattern is the object itself."""
 
 
-def check_pattern(cls: Any, names: tuple[str, ...], count: int) -> None:
-    """Whether a class pattern may read these attributes and so many positional ones.
+def checked_class(cls: Any, names: tuple[str, ...], count: int) -> type:
+    """The class to match with, if the pattern may read these attributes and so many positional ones.
 
     Raises:
         RefusedType: instances of this class could be anything.
@@ -53,7 +54,9 @@ def check_pattern(cls: Any, names: tuple[str, ...], count: int) -> None:
     if not isinstance(cls, type):
         raise TypeError("called match pattern must be a class")
     if cls in SELF_MATCHING and not names:
-        return
+        return cls
+    if isinstance(cls, StandIn):
+        return _node_class(cls, names)
     if not _is_matchable(cls):
         raise RefusedType(f"patterns cannot look into {cls.__name__}")
     for name in (*names, *(_match_args(cls)[:count] if count else ())):
@@ -61,6 +64,16 @@ def check_pattern(cls: Any, names: tuple[str, ...], count: int) -> None:
             refuse_attribute(name)
         if name.startswith("_") and not (is_own(cls) and name not in library_names(cls)):
             refuse_attribute(name)
+    return cls
+
+
+def _node_class(cls: StandIn, names: tuple[str, ...]) -> type:
+    """The node class of `ast` behind its stand-in: nodes have fields and nothing else."""
+    real = real_of(cls)
+    fields = set(getattr(real, "_fields", ())) if real.__module__ in ("ast", "_ast") else set()
+    if not fields or not set(names) <= fields:
+        raise RefusedType(f"patterns cannot look into {cls.__name__}")
+    return real
 
 
 def _is_matchable(cls: type) -> bool:

@@ -16,6 +16,7 @@ from meta_tui.sandbox.ownership import (
     KNOWN,
     RefusedType,
     checked_name,
+    is_own,
     is_visible,
     module_of,
 )
@@ -174,14 +175,20 @@ def _make(meta: type[StandIn], real: type, module: str = "builtins") -> Any:
     return made
 
 
+_CLASSES: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType)
+_ALIAS: Final[type] = typing._BaseGenericAlias  # type: ignore[attr-defined]
+_ALIASES: Final[tuple[type, ...]] = (
+    types.GenericAlias,
+    *(cls for cls in vars(typing).values() if isinstance(cls, type) and issubclass(cls, _ALIAS)),
+)
+"""Classes whose objects forward every name to what they are an alias of."""
 TYPE: Final = _make(Type, type)
 ABSTRACT: Final = _make(StandIn, abc.ABCMeta)
 MEMORY: Final = _make(Memory, memoryview)
-SEALED: Final[set[type]] = {memoryview}
+SEALED: Final[set[type]] = {memoryview, *_ALIASES}
 """Library classes whose `__new__` is not for programs."""
-_CLASSES: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType)
 _stand_ins: Final[dict[type, Any]] = {memoryview: MEMORY}
-_stand_ins.update((real, _make(StandIn, real)) for real in (*_CLASSES, *HIDDEN))
+_stand_ins.update((real, _make(StandIn, real)) for real in (*_CLASSES, *_ALIASES, *HIDDEN))
 
 
 def seal(real: type, meta: type[StandIn]) -> Any:
@@ -204,20 +211,16 @@ def class_of(thing: Any) -> Any:
     kind = type(thing)
     if issubclass(kind, Module):
         kind = types.ModuleType
-    if kind not in _stand_ins and kind not in KNOWN and not issubclass(kind, type) and not is_visible(kind):
-        _stand_ins[kind] = _make(StandIn, kind)
+    if kind not in _stand_ins and not issubclass(kind, type) and _is_internal(kind):
+        _stand_ins[kind] = _make(StandIn, kind, module_of(kind))
     return stand_in(kind)
 
 
+def _is_internal(kind: type) -> bool:
+    """Whether a program may hold objects of this class but not make any: ours, and private ones."""
+    if is_own(kind):
+        return False
+    return kind.__name__.startswith("_") or module_of(kind).startswith("meta_tui.") or not is_visible(kind)
+
+
 KNOWN.update((Module, SystemModule, Trace))
-
-
-def _aliases() -> list[type]:
-    """Classes whose objects forward every name to what they are an alias of."""
-    found = [cls for cls in vars(typing).values() if isinstance(cls, type)]
-    base = typing._BaseGenericAlias  # type: ignore[attr-defined]
-    return [types.GenericAlias, *(cls for cls in found if issubclass(cls, base))]
-
-
-for _real in _aliases():
-    seal(_real, StandIn)

@@ -19,6 +19,7 @@ import types
 import typing
 from collections.abc import Callable
 from typing import Any, Final
+from unicodedata import normalize
 
 from meta_tui.sandbox import building, guards
 from meta_tui.sandbox.interpreter import STRING, leave
@@ -43,11 +44,7 @@ def sealed_nodes() -> dict[str, Any]:
     """The node classes of `ast`, to be asked about and not to be made: their constructors set any
     attribute, special ones too, and numpy obeys those."""
     found = {name: value for name, value in vars(ast).items() if isinstance(value, type)}
-    return {
-        name: seal(cls, StandIn)
-        for name, cls in found.items()
-        if issubclass(cls, ast.AST) and cls is not ast.AST
-    }
+    return {name: seal(cls, StandIn) for name, cls in found.items() if issubclass(cls, ast.AST)}
 
 
 def made_modules(filename: str, below: int) -> dict[str, Maker]:
@@ -101,7 +98,7 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     import dataclasses
 
     for name in vars(cls).get("__annotations__", {}):
-        if type(name) is not str or not name.isidentifier() or is_special(name):
+        if type(name) is not str or not name.isidentifier() or is_special(normalize("NFKC", name)):
             raise RefusedType("a field needs an ordinary name")
     return building.enrol(dataclasses.dataclass(**options)(cls))
 
