@@ -32,6 +32,8 @@ from meta_tui.sandbox import wire
 
 START_SECONDS: Final = 60.0
 """A worker that is not ready by then will not be."""
+REFILL_SECONDS: Final = 0.02
+"""While a warm worker is left, the next is started when the program that was given out is likely done."""
 REAP_SECONDS: Final = 60.0
 """A killed process is gone long before; the system may be slow to free much memory."""
 STATUSES: Final[frozenset[str]] = frozenset(get_args(CodeStatus))
@@ -64,6 +66,8 @@ class Worker:
     layers: tuple[Held, ...] = ()
     python: str = ""
     policy: str = ""
+    asked: bool = False
+    """A program was given to it, and whoever gave it ends the worker."""
 
     def take(self, greeting: Any) -> None:
         """Keep what the worker said of itself.
@@ -188,11 +192,12 @@ class Sandbox:
             worker = await self._ready(pool, kind_of(program))
             try:
                 self._check(worker, program)
+                worker.asked = True
                 started = time.monotonic()
                 result = await self._ask(worker, request, program.limits)
                 ms = round((time.monotonic() - started) * 1000)
             finally:
-                await asyncio.shield(self._end(pool, worker))
+                self._end(pool, worker)
             return result, self._how(worker, program, ms)
 
     async def aclose(self) -> None:
@@ -209,9 +214,11 @@ class Sandbox:
             with contextlib.suppress(asyncio.CancelledError, CallFailed):
                 self._end(pool, await task)
         for worker in list(pool.alive):
-            self._end(pool, worker)
-        while pool.ends:
-            await asyncio.gather(*pool.ends)
+            worker.kill()
+            if not worker.asked:
+                self._end(pool, worker)
+        while pool.alive:
+            await asyncio.sleep(0.002)
 
     async def layers(self) -> tuple[Held, ...]:
         """The layers of a worker here and now."""
@@ -237,11 +244,11 @@ class Sandbox:
         tasks = pool.warm[kind]
         task = next((task for task in tasks if task.done()), tasks[0])
         tasks.remove(task)
-        try:
-            worker = await task
-        finally:
+        if tasks:
+            pool.loop.call_later(REFILL_SECONDS, self._refill, pool, kind)
+        else:
             self._refill(pool, kind)
-        return worker
+        return await task
 
     def _refill(self, pool: Pool, kind: Kind) -> None:
         tasks = pool.warm.setdefault(kind, [])
