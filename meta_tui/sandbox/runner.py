@@ -148,6 +148,8 @@ class Pool:
     alive: set[Worker] = field(default_factory=set)
     ends: set[asyncio.Task[None]] = field(default_factory=set)
     closed: bool = False
+    empty: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a closed pool's last worker is gone."""
 
 
 class Sandbox:
@@ -217,8 +219,8 @@ class Sandbox:
             worker.kill()
             if not worker.asked:
                 self._end(pool, worker)
-        while pool.alive:
-            await asyncio.sleep(0.002)
+        if pool.alive:
+            await pool.empty.wait()
 
     async def layers(self) -> tuple[Held, ...]:
         """The layers of a worker here and now."""
@@ -426,6 +428,8 @@ async def _reaped(pool: Pool, worker: Worker) -> None:
     await _exit_code(worker.process, patience=REAP_SECONDS)
     worker.release()
     pool.alive.discard(worker)
+    if pool.closed and not pool.alive:
+        pool.empty.set()
 
 
 async def _exit_code(process: subprocess.Popen[bytes], patience: float) -> int | None:
