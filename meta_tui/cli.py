@@ -8,8 +8,10 @@ replay that misses or differs, 4 stopped by a budget, 5 trouble with a provider 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -46,8 +48,33 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command -> (module that holds it, one line of help)."""
 
 
+class ReaderGone(Exception):
+    """Whoever read our output has closed the pipe (`meta-tui runs | head`): not a failure."""
+
+
+@contextmanager
+def _closed_pipe() -> Iterator[None]:
+    """Name a closed pipe before click sees it, which would make exit code 1 of it."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
 class Lazy(click.Group):
     """A group that imports a command's module when the command is used."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the arguments; `--help` and `--version` print here."""
+        with _closed_pipe():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _closed_pipe():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All commands, in the order in which people need them."""
@@ -106,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except BrokenPipeError:
+    except ReaderGone:
         _silence_stdout()
         return 0
     except OSError as error:

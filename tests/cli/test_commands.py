@@ -493,12 +493,13 @@ def test_help_costs_at_most_0_4_seconds_of_cpu() -> None:
 def test_a_closed_pipe_is_no_error(home: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
     good = run_json(capsys, "solve", "6*7?", "--model", script)
     assert isinstance(good, dict)
-    command = f"{sys.executable} -m meta_tui play {good['path']} --plain | head -n 1"
+    # The reader is gone before the first byte, so every write meets a closed pipe.
+    command = f"{sys.executable} -m meta_tui play {good['path']} --plain | true"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
     )
-    assert "Traceback" not in done.stderr
-    assert "BrokenPipe" not in done.stderr
+    assert done.stderr == ""
+    assert done.returncode == 0
 
 
 def test_with_cassette_is_reported_unused(home: Path, tmp_path: Path) -> None:
