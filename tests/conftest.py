@@ -10,7 +10,6 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -69,8 +68,3 @@ def _allow(host: Any) -> None:
     text = host.decode() if isinstance(host, bytes) else str(host or "localhost")
     if not text.startswith(LOOPBACK):
         raise PermissionError(f"a test reached for {text}; tests stay on this machine")
-
-
-def project() -> Path:
-    """The root of the checkout."""
-    return Path(__file__).parents[1]

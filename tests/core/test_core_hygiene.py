@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import project
+from checkout import project
 from scripted_runs import case_named, record
 
 HEAVY = (

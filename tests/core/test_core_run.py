@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import msgspec
 import pytest
-from conftest import project
+from checkout import project
 from scripted_runs import again, go_on, objects, run
 
 from meta_tui import methods

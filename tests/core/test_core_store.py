@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from conftest import project
+from checkout import project
 from scripted_runs import case_named, lines_of, record, ticking
 
 from meta_tui import store

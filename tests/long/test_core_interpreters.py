@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import project
+from checkout import project
 from scripted_runs import CASES, record
 
 from meta_tui.store import shipped

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import project
+from checkout import project
 from published import META, File, archive, expected, files, rows
 from scripted_runs import again, objects
 
