@@ -61,7 +61,7 @@ async def _diagnosed(runs: Sequence[str], samples: Sequence[Path], grader: str) 
 
     found: list[Diagnosed] = []
     find = diagnosing.finder(samples)
-    async with Sandbox() as sandbox:
+    async with Sandbox(warn=note) as sandbox:
 
         async def execute(program: Any) -> Any:
             return (await sandbox.execute(program))[0]

@@ -205,7 +205,7 @@ async def _evaluate(
     from meta_tui.sandbox import Sandbox
 
     stop = Stop()
-    code = Sandbox(strict=settings.sandbox == "strict")
+    code = Sandbox(strict=settings.sandbox == "strict", warn=note)
     shared = session.Shared(settings, code)
     progress = evaluate.Progress(report=_shower())
     try:
@@ -316,7 +316,7 @@ async def _rows(folder: Path, graders: Sequence[str]) -> list[Row]:
     from meta_tui.evaluation import results
     from meta_tui.sandbox import Sandbox
 
-    async with Sandbox() as sandbox:
+    async with Sandbox(warn=note) as sandbox:
 
         async def execute(program: Any) -> Any:
             return (await sandbox.execute(program))[0]
@@ -409,7 +409,7 @@ async def _grade_cassettes(folder: Path, tasks: Sequence[str], grader: str, as_j
     for task in tasks or loaders.shipped():
         known |= {sample.id: sample for sample in loaders.samples(task)}
     rows, left = [], 0
-    async with Sandbox() as sandbox:
+    async with Sandbox(warn=note) as sandbox:
 
         async def execute(program: Any) -> Any:
             return (await sandbox.execute(program))[0]

@@ -123,7 +123,7 @@ async def _summaries(runs: tuple[str, ...], stream: str | None) -> list[dict[str
     from meta_tui.sandbox import Sandbox
 
     given, found = stream_samples(stream), []
-    async with Sandbox() as sandbox:
+    async with Sandbox(warn=note) as sandbox:
 
         async def execute(program: Program) -> CodeResult:
             return (await sandbox.execute(program))[0]

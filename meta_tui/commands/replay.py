@@ -89,7 +89,7 @@ async def _replay_all(logs: list[Path], messages: Path | None, rerun_code: bool)
 def _sandbox() -> Any:
     from meta_tui.sandbox import Sandbox
 
-    return Sandbox()
+    return Sandbox(warn=note)
 
 
 async def _replay_each(
