@@ -102,12 +102,12 @@ class BoT(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     async def retrieve(self, run: Run, distilled: str, shelf: Shelf) -> Template | None:
         """The nearest template; None where the problem is new."""
         (query,) = await embed(run, [distilled], self.embedder)
-        near = [round(cosine(query, vector), 6) for _, vector in shelf]
+        near = [cosine(query, vector) for _, vector in shelf]
         best = max(range(len(near)), key=near.__getitem__, default=None)
         if best is None or near[best] < self.threshold:
             run.store("retrieval", "retrieval", "new: a coarse template is used")
             return None
-        body = canonical_json({"similarity": near[best]}).decode()
+        body = canonical_json({"similarity": round(near[best], 6)}).decode()
         run.store("retrieval", "retrieval", shelf[best][0].description, body, [f"T{best + 1}"])
         return shelf[best][0]
 

@@ -93,8 +93,10 @@ class TTPI(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         for number in range(1, self.steps + 1):
             run.round(number, self.steps)
             candidates = await self.candidates(run, item.question, path)
-            if candidates is None:
+            if candidates is None and not path:
                 return _refused(run)
+            if candidates is None:
+                break
             chosen = surest(candidates)
             _store(run, number, candidates, chosen)
             path = f"{path}{BOUNDARY}{chosen.step.strip()}".strip()

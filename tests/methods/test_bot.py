@@ -12,7 +12,7 @@ from scripted_runs import again
 from meta_tui.events import Rejected
 from meta_tui.methods.bot import CATEGORIES, Template, is_new, read_template
 from meta_tui.methods.carried import as_setting, left_behind
-from meta_tui.methods.embedding import hashed
+from meta_tui.methods.embedding import cosine, hashed
 from meta_tui.models.base import Call
 from meta_tui.runlog import read
 
@@ -66,6 +66,15 @@ def test_the_threshold_decides_what_is_new() -> None:
     assert is_new(vector, [], 0.6)
     assert not is_new(vector, [vector], 0.6)
     assert is_new(hashed("trains"), [vector], 0.6)
+
+
+def test_a_likeness_at_the_threshold_is_not_new_neither_on_the_way_in_nor_out() -> None:
+    """Both words share one of two tokens and no pair: cosine 1/3 of (a, b, a b) and (a, c, a c)."""
+    one, other = hashed("red circle"), hashed("red square")
+    assert cosine(one, other) == pytest.approx(1 / 3)
+    assert not is_new(one, [other], cosine(one, other))
+    told = solve("bot", thinker("red square", "red circle"), stream(2), threshold=cosine(one, other))  # type: ignore[arg-type]
+    assert [e.inputs for e in told.stored("retrieval")] == [(), ("T1",)]
 
 
 @pytest.mark.parametrize("made", ["no json", "{}", template(category="magic"), template(description=" ")])

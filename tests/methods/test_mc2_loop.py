@@ -117,6 +117,7 @@ def test_the_reasoners_answer_wins_over_another_one_in_an_accept_and_that_is_fla
     told = rmc(solved("14/3"), NO, ACCEPT.format(answer="5"))
     assert told.result.answer == "14/3"
     assert told.bodies("mro_iter")[0]["flags"] == ["stated_answer_differs"]
+    assert told.bodies("mro_iter")[0]["final_answer"] == "14/3"
     told = rmc(solved("14/3"), NO, ACCEPT.format(answer=r"$\frac{14}{3}$"))
     assert "flags" not in told.bodies("mro_iter")[0]
 

@@ -18,7 +18,8 @@ from meta_tui.models.scripted import Line
 
 
 @pytest.mark.parametrize(
-    ("instances", "size"), [(30, 10), (500, 50), (1319, 100), (2000, 100), (800, 80), (100, 10), (1, 10)]
+    ("instances", "size"),
+    [(30, 10), (500, 50), (1319, 100), (2000, 100), (800, 80), (100, 10), (1, 10), (119, 11)],
 )
 def test_c3_a_batch_is_a_tenth_of_the_stream_between_10_and_100(instances: int, size: int) -> None:
     assert batch_size(instances) == size

@@ -317,6 +317,44 @@ def test_a_short_instruction_is_asked_for_again_once_and_then_taken_and_flagged(
     assert run.result.calls == 6
 
 
+def test_an_instruction_that_is_a_bare_action_letter_is_asked_for_again_whatever_its_length() -> None:
+    run = ran("meta_reasoning", {"dispatch": [workers((), prompts=["A"])] * 2}, budget=5, instruction_chars=0)
+    assert [c.name for c in run.calls].count("dispatch") == 2
+    assert ("short_instruction", "") in flags(run)
+
+
+def test_the_last_verdict_in_the_part_of_a_candidate_counts() -> None:
+    weighed = '<candidate id="0_0">not LIKELY_CORRECT, rather\nVERDICT: HAS_GAPS</candidate>'
+    run = ran("meta_reasoning", WORKED | {"assess": ["", weighed]}, budget=12)
+    assert run.trace.verdicts == {"0_0": ("HAS_GAPS",)}
+
+
+def test_recommendations_are_kept_in_the_order_of_evaluate_the_first_of_which_decides() -> None:
+    entries = "[{action_id: STOP, memory_id: 0_0}, {action_id: B, memory: [], parallel_workers: 2}]"
+    run = ran("meta_reasoning", {"evaluate": [advice(entries)]}, budget=5)
+    kept = [e.id for e in run.of(Stored) if e.kind == "recommendation"]
+    assert kept == ["STOP", "B"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "title", "body"),
+    [
+        ("x" * 81, "x" * 80, "x" * 81),
+        ("<title>T</title>\nbody\n", "T", "body\n"),
+        ("\n\n<title> T  two </title>\nbody", "T two", "body"),
+        ("first line\nsecond", "first line second", "first line\nsecond"),
+        ("", "(untitled)", ""),
+    ],
+)
+def test_a_worker_without_a_title_is_called_by_the_first_80_characters(
+    reply: str, title: str, body: str
+) -> None:
+    from meta_tui.methods.artifacts import read_worker
+
+    found = read_worker(reply)
+    assert (found.title, found.body) == (title, body)
+
+
 @pytest.mark.parametrize(
     ("arguments", "instructions", "contexts"),
     [
@@ -383,6 +421,14 @@ def test_dispatch_at_its_cap_starts_the_default_worker() -> None:
     run = ran("meta_reasoning", {"dispatch": [tool("read_memory", ids=[])] * 6}, budget=5)
     assert [c.name for c in run.calls].count("dispatch") == 6
     assert len(run.trace.workers) == 1
+
+
+def test_a_tool_call_in_the_last_message_of_a_stage_is_not_carried_out() -> None:
+    reads = [tool("read_memory", ids=[])] * 5
+    note = tool("write_memory", entries=[{"title": "t", "body": "b"}])
+    run = ran("meta_reasoning", {"assess": [*reads, note], "dispatch": [*reads, workers((), ())]}, budget=5)
+    assert [a.kind for a in run.trace.artifacts] == ["worker"]
+    assert "Instruction:" not in run.text("worker 0_0")
 
 
 def test_a_stage_other_than_dispatch_cannot_run_workers_or_finish() -> None:
@@ -486,6 +532,23 @@ def test_the_limit_of_rounds_is_the_most_cycles_that_can_begin() -> None:
     assert [(e.number, e.limit) for e in run.of(RoundStarted)] == [(n, 4) for n in range(1, 5)]
     run = ran("meta_reasoning", {}, budget=21)
     assert [(e.number, e.limit) for e in run.of(RoundStarted)] == [(n, 5) for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("cut", "cycles"),
+    [
+        ({"no_propose": True}, 5),
+        ({"no_evaluate": True}, 5),
+        ({"no_propose": True, "no_evaluate": True}, 7),
+        ({"state_only": True}, 4),
+        ({"no_memory": True}, 4),
+    ],
+)
+def test_an_ablation_without_a_stage_has_room_for_more_cycles(cut: dict[str, bool], cycles: int) -> None:
+    """B = 20; a cycle costs a call a stage and one worker: 5, 4 without one stage, 3 without two."""
+    run = ran("meta_reasoning", {}, budget=20, **cut)
+    assert {e.limit for e in run.of(RoundStarted)} == {cycles}
+    assert len(run.of(RoundStarted)) == cycles
 
 
 @pytest.mark.parametrize(

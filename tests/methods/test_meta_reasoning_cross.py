@@ -7,7 +7,7 @@ import json
 import random
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from amr_runs import (
@@ -27,13 +27,15 @@ from scripted_runs import Script, again, go_on, lines_of, remembering, timeless
 
 from meta_tui.chat import CodeResult, Program, Reply, ToolCall, Usage
 from meta_tui.errors import CallFailed, Stopped
-from meta_tui.events import How, Requested
+from meta_tui.events import AnyEvent, How, Requested
 from meta_tui.methods import METHODS, build, deliberation, tools
-from meta_tui.methods.artifacts import FAILED, answer_of, layers, read_worker, tree
+from meta_tui.methods.artifacts import FAILED, Artifact, Memory, answer_of, layers, read_worker, trace, tree
+from meta_tui.methods.meta_reasoning import MetaReasoning
 from meta_tui.methods.prompts import text
+from meta_tui.methods.workers import run_batch
 from meta_tui.models.base import Call
 from meta_tui.models.scripted import Line
-from meta_tui.run import Doors
+from meta_tui.run import Doors, Run, Solution
 from meta_tui.runlog import read
 from meta_tui.sources import live
 
@@ -401,6 +403,28 @@ def test_the_tree_puts_each_artifact_under_the_first_one_it_was_shown() -> None:
 
 def test_the_layers_are_the_worker_artifacts_by_depth() -> None:
     assert layers(run_of("meta_reasoning").trace) == [["0_0", "0_1", "0_2"], ["1_1", "1_2"]]
+
+
+class OneBatch(MetaReasoning, frozen=True):
+    """Runs one batch of three behind four calls that somebody made, and keeps what it is given."""
+
+    kept: ClassVar[list[Artifact]] = []
+
+    async def solve(self, run: Run, question: str) -> Solution:
+        batch = deliberation.Batch(("", "", ""), ((), (), ()))
+        self.kept[:] = await run_batch(run, question, Memory(), batch, 2, 4, "dispatch")
+        return Solution("done", "stopped")
+
+
+def test_what_a_batch_gives_to_the_controller_says_after_how_many_calls_each_was_there() -> None:
+    """In index order, one call each: 5, 6, 7; the same as the trace finds from the events (1, 2, 3 of
+    this run, which made no others)."""
+    seen = Shuffled(lambda call: worked(call.name, "b", "1", "LOW"), 3)
+    events: list[AnyEvent] = []
+    started = first_line("meta_reasoning", {})
+    asyncio.run(live(OneBatch(), started, Doors(seen), consumers=[events.append], clock=None))
+    assert [(a.id, a.available_at) for a in OneBatch.kept] == [("2_0", 5), ("2_1", 6), ("2_2", 7)]
+    assert [a.available_at for a in trace(events).workers] == [1, 2, 3]
 
 
 def test_the_methods_are_registered_and_a_failed_worker_is_known_by_its_body() -> None:

@@ -44,6 +44,13 @@ def test_b13_every_tenth_of_the_budget_is_told_once_and_finish_now_once() -> Non
     assert last.index(text("amr_finish_now")) == last.index(lines[-1]) + 1
 
 
+def test_b13_finish_now_is_demanded_once_however_many_decisions_are_left() -> None:
+    """B = 40, the controller never finishes: decisions at 36 and 38 calls both lie behind 90 per cent."""
+    run = controlled(*[workers(())] * 30, budget=40)
+    assert run.result.calls == 40
+    assert told(run, text("amr_finish_now")) == [text("amr_finish_now")]
+
+
 def test_steps_that_a_batch_jumps_over_are_told_as_one_line() -> None:
     run = controlled(workers(*[()] * 8), workers(()), DONE)
     assert told(run, "calls used") == [

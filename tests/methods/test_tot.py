@@ -66,6 +66,12 @@ def test_a_kept_node_with_an_answer_and_nine_points_ends_the_search() -> None:
     assert told.result.calls == 30
 
 
+def test_a_node_that_is_not_kept_does_not_end_the_search() -> None:
+    """Two better thoughts without an answer are kept before one with nine points and an answer."""
+    told = solve("tot", tree({"a": 10, "b": 10, "c": 9}, {"c": "42"}))
+    assert told.result.calls == 30
+
+
 def test_without_any_answer_the_best_node_is_finished_in_one_call() -> None:
     told = solve("tot", tree({"b": 6, "h": 9}))
     assert told.result.calls == 31

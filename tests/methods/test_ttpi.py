@@ -120,6 +120,26 @@ def test_with_entropy_openings_are_tried_only_where_the_step_begins_unsurely(
     assert told.result.calls == calls
 
 
+def test_an_entropy_at_the_threshold_is_not_high() -> None:
+    told = solve(
+        "ttpi", lambda call: said("x\nFinal Answer: 1", -0.5, top=[0.0]), when="entropy", threshold=0
+    )
+    assert told.result.calls == 1
+
+
+def test_a_model_that_falls_silent_after_a_step_is_asked_to_conclude_and_not_refused() -> None:
+    """It gave log-probabilities before; an empty step has no token to carry any."""
+
+    def reply(call: Call) -> Reply:
+        text = call.request.messages[-1].content
+        if "a step" not in text:
+            return said("a step", -0.5)
+        return Reply("Final Answer: 4") if call.request.params.logprobs is None else said("")
+
+    told = solve("ttpi", reply)
+    assert (told.result.answer, told.result.calls) == ("4", 5 + 5 + 1)
+
+
 def test_a_partial_text_is_sent_as_the_assistants_own_where_that_is_asked_for() -> None:
     told = solve("ttpi", lambda call: said("a step", -0.5), steps=2, prefill=True)
     roles = [[m.role for m in c.request.messages] for c in told.model.calls]
