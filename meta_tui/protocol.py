@@ -122,6 +122,32 @@ def states_no_solution(answer: str) -> bool:
     return answer.strip().lower().startswith(NO_SOLUTION)
 
 
+_EARLIER = (
+    "answer|approach|attempt|calculation|candidate|code|conversation|discussion|expert|experts|findings|"
+    "instruction|message|output|outputs|question|reasoning|reply|replies|response|responses|result|results|"
+    "round|rounds|solution|solutions|work"
+)
+_REFERS = re.compile(
+    r"\b(?:(?:as|like|see|seen|from|mentioned|described|stated|shown|listed|given|discussed|provided|found)"
+    r"\s+(?:above|earlier|previously)"
+    rf"|the\s+above(?:\s+(?:\w+\s+)?(?:{_EARLIER}|information|list|problem|text|words|numbers|code))?"
+    rf"|(?:the|your|our|their|my|this|that|any)\s+(?:previous|preceding|earlier|prior)\s+(?:\w+\s+)?(?:{_EARLIER})"
+    rf"|(?:{_EARLIER}|information|list|problem|text|words|numbers)\s+above"
+    r"|(?:the\s+)?aforementioned|previously\s+(?:mentioned|discussed|given|found|stated|computed))\b",
+    re.IGNORECASE,
+)
+
+
+def refers_back(instruction: str) -> str | None:
+    """The words with which an instruction points at what its expert cannot see; None without any.
+
+    English only, and words alone: it cannot tell whether what is pointed at stands in the
+    instruction itself, so it is a reason to remark, never to refuse.
+    """
+    found = _REFERS.search(instruction)
+    return " ".join(found.group().split()) if found else None
+
+
 def _compat_calls(reply: str) -> tuple[ExpertCall, ...] | None:
     if not _COMPAT_CALL.search(reply):
         return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from meta_tui.commands.output import json_option, print_json
+from meta_tui.commands.output import json_option, print_json, warn
 from meta_tui.errors import UsageError
 
 
@@ -38,12 +38,14 @@ def show_command(method: str, preset: str | None, as_json: bool) -> int:
     if preset is not None and preset not in methods.PRESETS:
         raise UsageError(f"no preset {preset!r}; there are {', '.join(methods.PRESETS)}")
     cls = methods.method_class(method)
+    origin = methods.origin_of(method)
     chosen = methods.PRESETS[preset].settings_of(method) if preset else {}
-    settings = methods.settings_of(methods.build(method, chosen))
+    settings = methods.all_settings(methods.build(method, chosen))
     if as_json:
-        print_json({"id": method, "summary": _summary(cls), "settings": settings, "meaning": _meanings(cls)})
+        facts = {"id": method, "summary": _summary(cls), "from": origin}
+        print_json({**facts, "settings": settings, "meaning": _meanings(cls)})
         return 0
-    click.echo(f"{method}\n  {_summary(cls)}\n  {_source(cls)}\n\nSettings")
+    click.echo(f"{method}\n  {_summary(cls)}\n  {_source(cls)}\n  From: {origin}\n\nSettings")
     meanings = _meanings(cls)
     for name, value in settings.items():
         click.echo(f"  {name} = {_short(value)}")
@@ -75,11 +77,13 @@ def completion_command(shell: str, as_json: bool) -> int:
 def _list(as_json: bool) -> int:
     from meta_tui import methods, plain
 
-    rows = [(name, _summary(methods.method_class(name))) for name in methods.METHODS]
+    listed, problems = methods.listed()
+    rows = [(one.id, plain.clean(_summary(one.cls)), one.origin) for one in listed]
     if as_json:
-        print_json([{"id": name, "summary": summary} for name, summary in rows])
+        print_json([{"id": name, "summary": summary, "from": origin} for name, summary, origin in rows])
     else:
-        click.echo(plain.table(rows, ("method", "what it does")))
+        click.echo(plain.table(rows, ("method", "what it does", "from")))
+    warn(problems)
     return 0
 
 

@@ -1,11 +1,13 @@
 """The methods, by id: which there are, and how one is built from its settings.
 
 A method is a frozen value of settings with `solve(run, question)`. This module loads a method's
-module when it is first asked for and knows nothing about what a method does.
+module when it is first asked for and knows nothing about what a method does. Methods of other
+installed packages (entry-point group `meta_tui.methods`) are looked for where an id is not ours.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -13,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from meta_tui import plugins
 from meta_tui.chat import Params
 from meta_tui.errors import UnknownSetting, UsageError
 from meta_tui.run import Method
@@ -36,7 +39,10 @@ METHODS: dict[str, tuple[str, str]] = {
     "direct_control": ("meta_tui.methods.direct_control", "DirectControl"),
     "rlm": ("meta_tui.methods.rlm", "RLM"),
 }
-"""Method id -> (module, class)."""
+"""Method id -> (module, class): meta-tui's own, and those that were registered in this process."""
+
+BUILT_IN = frozenset(METHODS)
+"""Ids that no plug-in can take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +102,56 @@ def method_class(method: str) -> Any:
         UsageError: there is no such method; the message lists those that exist.
     """
     if method not in METHODS:
-        raise UsageError(f"no method {method!r}; there are {', '.join(sorted(METHODS))}")
+        return _from_plugin(method)
     if method in _OWN:
         return _OWN[method]
     module, name = METHODS[method]
     return getattr(import_module(module), name)
+
+
+def _from_plugin(method: str) -> Any:
+    offered = plugins.offered("methods", BUILT_IN)
+    if method not in offered:
+        raise UsageError(f"no method {method!r}; there are {', '.join(sorted({*METHODS, *offered}))}")
+    return plugins.load(offered[method], _fault)
+
+
+def _fault(name: str, cls: Any) -> str:
+    """What keeps the object of an entry point from being a method; empty if nothing does."""
+    if not (isinstance(cls, type) and issubclass(cls, msgspec.Struct) and cls.__struct_config__.frozen):
+        return "a method is a frozen msgspec.Struct of settings"
+    if getattr(cls, "id", None) != name:
+        return f"its id is {getattr(cls, 'id', None)!r}; id and entry point must have one name"
+    if not inspect.iscoroutinefunction(getattr(cls, "solve", None)):
+        return "it has no `async def solve(self, run, question)`"
+    cls()
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A method as listings show it; `origin` is `meta-tui`, `package version`, or a module of this
+    process."""
+
+    id: str
+    cls: Any
+    origin: str
+
+
+def listed() -> tuple[list[Listed], list[str]]:
+    """All methods, ours first, and a sentence for each plug-in that cannot be used."""
+    survey = plugins.survey("methods", BUILT_IN, _fault)
+    found = [Listed(name, method_class(name), origin_of(name)) for name in METHODS if name not in survey.good]
+    found += [Listed(name, cls, plugin.origin) for name, (plugin, cls) in sorted(survey.good.items())]
+    return found, survey.problems
+
+
+def origin_of(method: str) -> str:
+    """Where a method comes from: `meta-tui`, `package version`, or a module of this process."""
+    if method in BUILT_IN:
+        return plugins.OWN
+    offered = plugins.offered("methods", BUILT_IN)
+    return offered[method].origin if method in offered else METHODS[method][0]
 
 
 def build(method: str, settings: Mapping[str, Any] | None = None) -> Method:
@@ -125,6 +176,20 @@ def build(method: str, settings: Mapping[str, Any] | None = None) -> Method:
 
 
 def settings_of(method: Method) -> dict[str, Any]:
-    """All settings of a method as plain JSON values, for the first line of a run log."""
+    """The settings of a method as plain JSON values, for the first line of a run log.
+
+    Settings that a method names as `beyond` its paper are left out where they are at their
+    defaults, so a log is no longer than the run needs; their defaults never change.
+    """
+    settings = all_settings(method)
+    usual = all_settings(type(method)()) if (beyond := getattr(method, "beyond", ())) else {}
+    for name in beyond:
+        if settings[name] == usual[name]:
+            del settings[name]
+    return settings
+
+
+def all_settings(method: Method) -> dict[str, Any]:
+    """All settings of a method as plain JSON values, for people."""
     settings: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(method))
     return settings

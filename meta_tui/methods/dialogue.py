@@ -28,6 +28,9 @@ React = Callable[[Run, History], Awaitable[FinalAnswer | str]]
 """What follows a reply, the last message of the history: the answer, or the text of the next user
 message."""
 
+Fit = Callable[[Run, History, History], Awaitable[History]]
+"""From the history and its opening, as it was asked in round 1, to the history that is sent next."""
+
 
 class Rounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of the loop.
@@ -48,15 +51,19 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     notice: str = msgspec.field(default_factory=lambda: text("last_round"))
     tries: Count = 1
 
-    async def converse(self, run: Run, opening: History, react: React) -> Solution:
+    async def converse(self, run: Run, opening: History, react: React, fit: Fit | None = None) -> Solution:
         """Algorithm 1 from its first request to its answer, in at most `rounds` rounds.
 
         A run that continues another one puts the last message of the opening behind its history.
         """
         history = (*run.history, opening[-1]) if run.history else opening
+        start, asked = len(history), history
         for number in range(1, self.rounds + 1):
             run.round(number, self.rounds)
+            if fit is not None and number > 1:
+                history = await fit(run, history, asked)
             step = await self._round(run, history, number, react)
+            asked = step.history[:start] if number == 1 else asked
             if step.error is not None:
                 return Solution(None, step.error.kind, step.history, "failed")
             if isinstance(step.next, FinalAnswer):

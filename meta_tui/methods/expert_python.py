@@ -50,7 +50,12 @@ def report(code: str, result: CodeResult, wording: Wording) -> str:
     """What is put behind Expert Python's reply after its code ran."""
     if wording == "published":
         return f"{CODE_LINE}\n\n{code}\n\n{OUTPUT_LINE}\n\n{_published(result)}"
-    return f"\n\n[The code that was run]\n```python\n{code}\n```\n[{_headline(result)}]\n{_shown(result)}".rstrip()
+    return f"\n\n[The code that was run]\n```python\n{code}\n```\n{outcome(result)}"
+
+
+def outcome(result: CodeResult) -> str:
+    """How a program ended and what it printed, without its code."""
+    return f"[{_headline(result)}]\n{_shown(result)}".rstrip()
 
 
 def _published(result: CodeResult) -> str:
