@@ -384,9 +384,15 @@ class Shared:
         self._sessions: list[Session] = [self._first]
         self._code = code
 
-    def doors(self, settings: Settings) -> Doors:
-        """The doors of one model."""
-        session = Session(settings, fresh=False)
+    @property
+    def spent(self) -> float | None:
+        """Dollars that all runs spent now; None where a price is unknown."""
+        cost: float | None = self._first.ledger.totals.cost
+        return cost
+
+    def doors(self, settings: Settings, model: Model | None = None) -> Doors:
+        """The doors of one model; `model` takes the place of the one that the settings name."""
+        session = Session(settings, model=model, fresh=False)
         session.ledger = self._first.ledger
         self._sessions.append(session)
         made = session.doors()

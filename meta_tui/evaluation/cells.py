@@ -1,7 +1,8 @@
 """What an evaluation consists of: its plan, and the cells that follow from it.
 
-A cell is one method on one sample, once, with one model. Its name is the digest of everything
-that can change its run, so the same cell is the same file in every shard and every continuation.
+A cell is one method on one sample, or on one stream of samples, once, with one model. Its name is
+the digest of everything that can change its run (imported knowledge stands in the settings), so the
+same cell is the same file in every shard and every continuation.
 Pure values; reading and writing the evaluation's folder is at the end of the module.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -45,39 +47,49 @@ class Plan(Value, frozen=True, kw_only=True):
     seed: int = 0
     samples: str
     """SHA-256 of the samples in order: the questions are part of what is evaluated."""
+    stream: int = 0
+    """Instances of a stream at most; 0: every sample is a cell of its own."""
 
 
 class Cell(Value, frozen=True, kw_only=True):
-    """One method on one sample, once, with one model."""
+    """One method on one sample (of a stream: on its samples, the first of which is `sample`), once,
+    with one model."""
 
     variant: Variant
     model: str
     sample: Sample
     repeat: int
     seed: int
+    stream: tuple[Sample, ...] = ()
 
     @property
     def name(self) -> str:
         """File name without its ending: task, index and the digest of all that matters."""
-        return f"{self.sample.task}-{self.sample.index}-{self.digest[:16]}"
+        last = f"-{self.stream[-1].index}" if self.stream else ""
+        return f"{self.sample.task}-{self.sample.index}{last}-{self.digest[:16]}"
+
+    @property
+    def place(self) -> str:
+        """What it is run on: the sample's id, or `theorem:0-39` for a stream."""
+        return f"{self.sample.id}-{self.stream[-1].index}" if self.stream else self.sample.id
 
     @property
     def digest(self) -> str:
         """SHA-256 (64 hex digits) of what can change the cell's run."""
-        return sha256(
-            canonical_json(
-                {
-                    "method": self.variant.method,
-                    "settings": self.variant.settings,
-                    "params": self.variant.params,
-                    "model": self.model,
-                    "question": family(self.sample.task).question(self.sample),
-                    "sample": self.sample.id,
-                    "repeat": self.repeat,
-                    "seed": self.seed,
-                }
-            )
-        ).hexdigest()
+        matter = {
+            "method": self.variant.method,
+            "settings": self.variant.settings,
+            "params": self.variant.params,
+            "model": self.model,
+            "repeat": self.repeat,
+            "seed": self.seed,
+        }
+        return sha256(canonical_json(matter | self._asked())).hexdigest()
+
+    def _asked(self) -> dict[str, Any]:
+        if self.stream:
+            return {"stream": [[one.id, family(one.task).question(one)] for one in self.stream]}
+        return {"question": family(self.sample.task).question(self.sample), "sample": self.sample.id}
 
 
 def variant(text: str, preset: str = "default", params: Params | None = None) -> Variant:
@@ -120,12 +132,30 @@ def samples_digest(samples: Sequence[Sample]) -> str:
 
 def cells(plan: Plan, samples: Sequence[Sample]) -> Iterator[Cell]:
     """The cells of a plan, in the order in which they are run: sample by sample, so that an
-    evaluation that is cut short has all methods on the samples that it reached."""
+    evaluation that is cut short has all methods on the samples that it reached. Streams are as
+    many samples of one task as the plan says; a task's last one may be shorter."""
     for repeat in range(plan.repeats):
-        for sample in samples:
+        for stream in _places(plan, samples):
             for one in plan.variants:
                 for model in plan.models:
-                    yield Cell(variant=one, model=model, sample=sample, repeat=repeat, seed=plan.seed)
+                    yield Cell(
+                        variant=one,
+                        model=model,
+                        sample=stream[0],
+                        repeat=repeat,
+                        seed=plan.seed,
+                        stream=stream if plan.stream else (),
+                    )
+
+
+def _places(plan: Plan, samples: Sequence[Sample]) -> Iterator[tuple[Sample, ...]]:
+    """What each cell is run on: one sample, or the samples of a stream."""
+    if not plan.stream:
+        yield from ((sample,) for sample in samples)
+        return
+    for _, group in groupby(samples, key=lambda sample: (sample.task, sample.source)):
+        own = tuple(group)
+        yield from (own[start : start + plan.stream] for start in range(0, len(own), plan.stream))
 
 
 def shard(all_cells: Iterator[Cell], part: int, parts: int) -> Iterator[Cell]:

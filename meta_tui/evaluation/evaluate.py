@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from meta_tui import sources
 from meta_tui.errors import LogError, MetaTuiError, RecordError
 from meta_tui.evaluation import leases
 from meta_tui.evaluation.cells import Cell
-from meta_tui.events import RunFinished, Scored
+from meta_tui.events import Origin, RunFinished, Scored, StreamItem
 from meta_tui.methods import build
 from meta_tui.methods.artifacts import answer_of
 from meta_tui.protocol import MARKER, QUOTES, final_answer
@@ -42,6 +42,13 @@ class Progress:
     stopped: bool = False
     began: float = field(default_factory=time.monotonic)
     report: Callable[[Progress], None] = lambda _: None
+    spent: Callable[[], float | None] = lambda: None
+    """Dollars that were spent now; None where a price is unknown."""
+
+    @property
+    def rate(self) -> float | None:
+        """Cells a minute so far; None before the first cell is through."""
+        return 60 * self.ran / max(1e-9, time.monotonic() - self.began) if self.ran else None
 
     @property
     def eta(self) -> float | None:
@@ -52,11 +59,14 @@ class Progress:
         return (time.monotonic() - self.began) / self.ran * left
 
     def line(self) -> str:
-        """`61/100 cells · 3 failed · 402 calls · eta 4 m 10 s`."""
+        """`61/100 cells · 12.4 a minute · 3 failed · 402 calls · $0.0410 · eta 4 m 10 s`."""
+        rate, cost = self.rate, self.spent()
         parts = [f"{self.done}/{self.total} cells"]
+        parts += [] if rate is None else [f"{rate:,.1f} a minute"]
         parts += [f"{self.failed} failed"] if self.failed else []
         parts += [f"{self.elsewhere} elsewhere"] if self.elsewhere else []
-        parts += [f"{self.calls} calls"]
+        parts += [f"{self.calls:,} calls"]
+        parts += ["cost -" if cost is None else f"${cost:.4f}"] if self.calls else []
         eta = self.eta
         if eta is not None and self.done < self.total:
             parts.append(f"eta {int(eta) // 60} m {int(eta) % 60} s")
@@ -76,6 +86,8 @@ class Bench:
         cell_seconds: wall clock of a cell from the moment a worker starts it; None for no limit.
         again: run failed cells again.
         fresh: read nothing from the cache.
+        origins: model name -> where its replies come from, for models that are not live.
+        notes: model name -> words that stand in the first line of its logs.
     """
 
     folder: Path
@@ -86,6 +98,8 @@ class Bench:
     cell_seconds: float | None = None
     again: bool = False
     fresh: bool = False
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def log(self, cell: Cell) -> Path:
         """Where a cell's run log stands."""
@@ -176,7 +190,7 @@ async def _beat(held: set[Path]) -> None:
 
 
 async def _run(bench: Bench, cell: Cell, path: Path, stop: Stop) -> RunResult:
-    grade_ = _regrade(cell.sample, bench)
+    grade_ = None if cell.stream else _regrade(cell.sample, bench)
     doors = bench.doors[cell.model]
     if path.exists():
         try:
@@ -186,15 +200,24 @@ async def _run(bench: Bench, cell: Cell, path: Path, stop: Stop) -> RunResult:
     method = build(cell.variant.method, cell.variant.settings)
     started = sources.header(
         method,
-        family(cell.sample.task).question(cell.sample),
+        _question(cell),
         model=cell.model,
         params=cell.variant.params,
+        origin=bench.origins.get(cell.model, "live"),
+        note=bench.notes.get(cell.model, ""),
         task=cell.sample.task,
-        sample=cell.sample.id,
+        sample="" if cell.stream else cell.sample.id,
         repeat=str(cell.repeat),
         seed=cell.seed,
+        stream=tuple(StreamItem(one.id, family(one.task).question(one)) for one in cell.stream),
     )
     return await sources.live(method, started, doors, log=path, stop=stop, fresh=bench.fresh, grade=grade_)
+
+
+def _question(cell: Cell) -> str:
+    if cell.stream:
+        return f"A stream of {len(cell.stream)} questions, {cell.place}"
+    return family(cell.sample.task).question(cell.sample)
 
 
 def _regrade(sample: Sample, bench: Bench) -> Regrade:

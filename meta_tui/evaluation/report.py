@@ -24,6 +24,9 @@ BUDGETS = (1, 2, 4, 8, 16, 32)
 SMALLEST = 5
 """Below this many samples no interval is shown."""
 
+LONGEST = 240
+"""Characters of a reason that tell it from others."""
+
 ENDED = ("answered", "completed", "no_answer", "failed", "budget")
 
 
@@ -51,8 +54,94 @@ def summary(plan: Plan, rows: Sequence[Row], grader: str) -> dict[str, Any]:
         "table": table,
         "macro": _macro(table, methods, plan.models),
         "pairs": _pairs(plan, groups, grader),
+        "curves": curves(plan, rows, grader),
+        "failures": failures(rows),
+        "simulated": [model for model in plan.models if model.startswith("simulated")],
         "experts": {method: _experts(r for r in rows if r.method == method) for method in methods},
     }
+
+
+def curves(plan: Plan, rows: Sequence[Row], grader: str) -> list[dict[str, Any]]:
+    """Accuracy batch by batch of every method that was run on streams, over all streams and repeats."""
+    groups: dict[tuple[str, str, str], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.stream and row.batch and row.status in ENDED:
+            groups[row.task, row.method, row.model][row.batch].append(row)
+    return [
+        {
+            "task": task,
+            "method": method,
+            "model": model,
+            "streams": len({(row.stream, row.repeat) for own in batches.values() for row in own}),
+            "batches": [
+                {"batch": batch, **_batch_numbers(own, grader, plan.repeats)}
+                for batch, own in sorted(batches.items())
+            ],
+        }
+        for (task, method, model), batches in groups.items()
+    ]
+
+
+def _batch_numbers(rows: list[Row], grader: str, repeats: int) -> dict[str, Any]:
+    """The numbers of one batch; with repeats the interval is a bootstrap over samples."""
+    correct, actions = (
+        sum(row.correct(grader) for row in rows),
+        Counter(a for row in rows for a in row.actions),
+    )
+    return {
+        "n": len(rows),
+        "correct": correct,
+        "accuracy": _share(correct, len(rows)),
+        "interval": _by_sample(rows, grader) if repeats > 1 else _interval(correct, len(rows)),
+        "restart_share": _share(actions["restart"], actions.total()),
+        "calls": _mean([row.calls for row in rows]),
+        "tokens": _known_mean([row.tokens for row in rows]),
+    }
+
+
+def _by_sample(rows: list[Row], grader: str) -> list[float] | None:
+    samples: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        samples[row.sample].append(float(row.correct(grader)))
+    if len(samples) < SMALLEST:
+        return None
+    _, low, high = statistics.cluster_bootstrap(list(samples.values()))
+    return [_round(low), _round(high)]
+
+
+def failures(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Why cells failed or were stopped: one entry a reason, the most frequent first, with the logs."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row.trouble or row.status in ("failed", "damaged"):
+            groups[row.status, row.trouble[:LONGEST] or row.reason].append(row.log)
+    return [
+        {"status": status, "reason": reason, "cells": len(set(logs)), "logs": sorted(set(logs))}
+        for (status, reason), logs in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    ]
+
+
+def failure_lines(found: Sequence[dict[str, Any]], shown: int = 10) -> list[str]:
+    """The reasons as lines for people, and what to do about them."""
+    if not found:
+        return []
+    total = sum(entry["cells"] for entry in found)
+    lines = [f"{total} {'cell' if total == 1 else 'cells'} without an end of their own:"]
+    for entry in found[:shown]:
+        more = f" and {entry['cells'] - 1} more" if entry["cells"] > 1 else ""
+        lines.append(f"  {entry['cells']:>4}  {entry['status']}: {entry['reason']}")
+        lines.append(f"        {entry['logs'][0]}{more}")
+    lines += [f"  .. and {len(found) - shown} further reasons"] if len(found) > shown else []
+    states = {entry["status"] for entry in found}
+    if "failed" in states:
+        lines.append(
+            "The same `meta-tui evaluate` command with --again runs the failed cells again, and no others."
+        )
+    if states - {"failed"}:
+        lines.append(
+            "The same `meta-tui evaluate` command goes on with those that were stopped or are damaged."
+        )
+    return lines
 
 
 def _states(rows: Sequence[Row]) -> dict[str, int]:
@@ -75,12 +164,12 @@ def _cell_numbers(rows: list[Row], grader: str) -> dict[str, Any]:
         "score": _mean([row.grades[grader].score for row in ended if grader in row.grades]),
         "rounds": _mean([row.rounds for row in ended]),
         "rounds_histogram": {str(k): v for k, v in sorted(Counter(row.rounds for row in ended).items())},
-        "calls": _mean([row.calls for row in ended]),
-        "calls_total": sum(row.calls for row in ended),
-        "tokens_total": _known_sum([row.tokens for row in ended]),
-        "cost_total": _known_sum([row.cost for row in ended]),
-        "cost_per_correct": _per_correct([row.cost for row in ended], correct),
-        "calls_per_correct": round(sum(r.calls for r in ended) / correct, 4) if correct else None,
+        "calls": _mean([_calls(row) for row in ended]),
+        "calls_total": round(sum(_calls(row) for row in ended)),
+        "tokens_total": _known_sum([_plus(row.tokens, row.shared_tokens) for row in ended]),
+        "cost_total": _known_sum([_cost(row) for row in ended]),
+        "cost_per_correct": _per_correct([_cost(row) for row in ended], correct),
+        "calls_per_correct": round(sum(map(_calls, ended)) / correct, 4) if correct else None,
         "code_runs": _mean([row.code_runs for row in ended]),
         "python_share": _python_share(ended),
         "parse_failure_rate": _share(sum(row.rejected for row in ended), replies),
@@ -90,6 +179,19 @@ def _cell_numbers(rows: list[Row], grader: str) -> dict[str, Any]:
         "by_repeat": _by_repeat(ended, grader),
         "calibration": _calibration(ended, grader),
     }
+
+
+def _calls(row: Row) -> float:
+    """Calls of a row, with its share of what its stream spent on learning."""
+    return row.calls + row.shared
+
+
+def _cost(row: Row) -> float | None:
+    return _plus(row.cost, row.shared_cost)
+
+
+def _plus(own: float | None, shared: float | None) -> float | None:
+    return None if own is None or shared is None else own + shared if shared else own
 
 
 def _within(rows: Iterable[Row], grader: str, calls: int) -> int:
@@ -201,7 +303,7 @@ def _verdict(pair: dict[str, Any]) -> str:
 
 
 def _incremental(first: list[Row], second: list[Row], grader: str) -> float | None:
-    costs = [_known_sum([row.cost for row in rows if row.status in ENDED]) for rows in (first, second)]
+    costs = [_known_sum([_cost(row) for row in rows if row.status in ENDED]) for rows in (first, second)]
     right = [sum(row.correct(grader) for row in rows) for rows in (first, second)]
     if costs[0] is None or costs[1] is None or right[0] == right[1]:
         return None
@@ -247,6 +349,11 @@ def _known_sum(values: Sequence[float | None]) -> float | None:
     return _round(sum(known)) if values and len(known) == len(values) else None
 
 
+def _known_mean(values: Sequence[float | None]) -> float | None:
+    total = _known_sum(values)
+    return None if total is None else _round(total / len(values))
+
+
 def _per_correct(costs: Sequence[float | None], correct: int) -> float | None:
     total = _known_sum(costs)
     return None if total is None or not correct else _round(total / correct)
@@ -264,13 +371,12 @@ def _significant(value: float) -> float:
 
 def columns(row: dict[str, Any]) -> tuple[str, ...]:
     """The cells of one line of the accuracy table, as text."""
-    interval = row["interval"]
     return (
         row["task"],
         row["method"],
         row["model"],
         percent(row["accuracy"]),
-        f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else "n too small",
+        interval_text(row["interval"]),
         f"{row['correct']}/{row['n']}",
         number(row["rounds"], 2),
         number(row["calls"], 2),
@@ -312,6 +418,84 @@ def pair_columns(pair: dict[str, Any]) -> tuple[str, ...]:
 
 
 PAIR_HEADS = ("task", "model", "difference", "points", "95 % interval", "won", "p", "p (Holm)", "verdict")
+
+
+def curve_columns(curve: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The lines of the table of accuracy by batch, as text."""
+    return [
+        (
+            curve["task"],
+            curve["method"],
+            curve["model"],
+            str(batch["batch"]),
+            percent(batch["accuracy"]),
+            interval_text(batch["interval"]),
+            f"{batch['correct']}/{batch['n']}",
+            percent(batch["restart_share"]),
+            number(batch["calls"], 1),
+            number(batch["tokens"], 0),
+        )
+        for batch in curve["batches"]
+    ]
+
+
+CURVE_HEADS = (
+    "task",
+    "method",
+    "model",
+    "batch",
+    "accuracy",
+    "95 % interval",
+    "correct",
+    "restarts",
+    "calls",
+    "tokens",
+)
+
+
+def budget_columns(group: dict[str, Any]) -> tuple[str, ...]:
+    """One line of the table of score by allowed calls, as text."""
+    return (
+        group["task"],
+        group["label"],
+        group["model"],
+        str(group["budget"]),
+        percent(group["score"]),
+        interval_text(group["score_interval"]),
+        f"{round((group['score'] or 0) * group['graded'])}/{group['graded']}",
+        number(group["calls"], 1),
+        percent(group["coverage"]),
+        percent(group["selection"]),
+    )
+
+
+BUDGET_HEADS = (
+    "task",
+    "method",
+    "model",
+    "allowed",
+    "score",
+    "95 % interval",
+    "correct",
+    "calls",
+    "coverage",
+    "selection",
+)
+
+SIMULATED = (
+    "{} is a simulation: no language model was called. Its numbers show the machinery and say nothing "
+    "about any model or method."
+)
+
+
+def simulation_lines(summary: dict[str, Any]) -> list[str]:
+    """A warning for each simulated model."""
+    return [SIMULATED.format(model) for model in summary["simulated"]]
+
+
+def interval_text(interval: Sequence[float] | None) -> str:
+    """`[57.3, 75.4]`."""
+    return f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else "n too small"
 
 
 def percent(value: float | None) -> str:

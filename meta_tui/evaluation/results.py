@@ -1,14 +1,14 @@
 """From run logs to rows: what each cell did, what it cost, and how its answer is graded.
 
-Grades are made anew from the log; those that stand in it are not trusted. Everything but reading
-the files is pure.
+Grades are made anew from the log; those that stand in it are not trusted. A stream gives a row for
+each of its instances. Everything but reading the files is pure.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,22 @@ import msgspec
 
 from meta_tui.chat import Value
 from meta_tui.errors import LogError, UsageError
+from meta_tui.evaluation import streams
 from meta_tui.evaluation.cells import Cell, cells, read_plan, read_samples
 from meta_tui.evaluation.evaluate import graded_text
 from meta_tui.events import (
     AnyEvent,
     CodeStarted,
+    Failed,
     Rejected,
     Replied,
     Requested,
     RoundStarted,
+    SpanFinished,
     SpanStarted,
+    parent_span,
 )
+from meta_tui.methods.mc2.history import Instance
 from meta_tui.protocol import final_answer
 from meta_tui.runlog import Recording, read
 from meta_tui.tasks import Execute, Grade, Sample, grade
@@ -49,6 +54,12 @@ class Row(Value, frozen=True, kw_only=True):
         cost: dollars at full price of live calls, None where a price is unknown.
         verified: the last expert call before the answer asks for a check of that answer.
         confidence: the stated probability that the answer is right.
+        trouble: kind and words of the failure that ended the run, or what is wrong with its log.
+        stream: the stream that this is an instance of (`theorem:0-39`).
+        batch: number of its batch in the stream, from 1.
+        actions: what the Controller decided, one an attempt.
+        shared: calls of the stream outside of its instances, by instance: what learning costs.
+        shared_tokens, shared_cost: the same in tokens and dollars, None where unknown.
     """
 
     method: str
@@ -72,6 +83,13 @@ class Row(Value, frozen=True, kw_only=True):
     experts: dict[str, int] = msgspec.field(default_factory=dict)
     verified: bool = False
     confidence: float | None = None
+    trouble: str = ""
+    stream: str = ""
+    batch: int = 0
+    actions: tuple[str, ...] = ()
+    shared: float = 0.0
+    shared_tokens: float | None = 0.0
+    shared_cost: float | None = 0.0
 
     def correct(self, grader: str) -> bool:
         """Whether that grader calls the answer correct."""
@@ -88,26 +106,31 @@ async def rows(
         UsageError: the folder holds no evaluation, or its samples were changed.
     """
     for cell in cells(read_plan(folder), read_samples(folder)):
-        yield await row(folder, cell, tuple(graders), execute)
+        for one in await of_cell(folder, cell, tuple(graders), execute):
+            yield one
 
 
-async def row(folder: Path, cell: Cell, graders: tuple[str, ...], execute: Execute | None) -> Row:
-    """The row of one cell, whatever state its log is in."""
+async def of_cell(
+    folder: Path, cell: Cell, graders: tuple[str, ...], execute: Execute | None
+) -> tuple[Row, ...]:
+    """The row of one cell, or the rows of its stream's instances, whatever state its log is in."""
     path = folder / "cells" / f"{cell.name}.jsonl"
     place: dict[str, Any] = {
         "method": cell.variant.label,
         "model": cell.model,
         "task": cell.sample.task,
-        "sample": cell.sample.id,
         "repeat": cell.repeat,
         "log": path.relative_to(folder).as_posix(),
     }
+    place |= {"stream": cell.place} if cell.stream else {}
     try:
         recording = read(path)
     except LogError as error:
-        missing = "damaged" if path.exists() else "missing"
-        return Row(**place, status=missing, reason="" if missing == "missing" else str(error))
-    return await graded_row(recording, cell.sample, place, graders, execute)
+        place |= {"status": "damaged", "trouble": str(error)} if path.exists() else {"status": "missing"}
+        return tuple(Row(**place, sample=one.id) for one in cell.stream or (cell.sample,))
+    if cell.stream:
+        return await stream_rows(recording, cell.stream, place, graders, execute)
+    return (await graded_row(recording, cell.sample, place | {"sample": cell.sample.id}, graders, execute),)
 
 
 async def graded_row(
@@ -118,10 +141,95 @@ async def graded_row(
     execute: Execute | None,
 ) -> Row:
     """A row from a recording: its facts, and its grades made anew."""
-    facts = _facts(recording)
-    reply = facts.pop("reply")
-    grades = {}
-    if facts["status"] not in ("unfinished", "cancelled"):
+    finished = recording.finished
+    facts = _facts(recording.events, recording.answer)
+    facts |= {"status": finished.status if finished else "unfinished"}
+    facts |= {"reason": finished.reason if finished else ""}
+    if finished and finished.status in ("failed", "budget", "cancelled"):
+        facts["trouble"] = _trouble(recording.events) or finished.reason
+    return await _row(sample, place, facts, graders, execute)
+
+
+async def stream_rows(
+    recording: Recording,
+    samples: Sequence[Sample],
+    place: dict[str, Any],
+    graders: tuple[str, ...],
+    execute: Execute | None,
+) -> tuple[Row, ...]:
+    """The rows of a stream's samples; of several passes the last one counts, and what was spent
+    outside of it is shared out among the rows."""
+    found = _Parts(recording)
+    last = {one.sample: one for one in found.instances}
+    beside = found.beside({one.span for one in last.values()})
+    rows = []
+    for sample in samples:
+        own = place | {"sample": sample.id, **_share_of(beside, len(samples))}
+        if sample.id not in last:
+            rows.append(Row(**own, status="missing"))
+            continue
+        instance = last[sample.id]
+        facts = _facts(found.events[instance.span], instance.answer, instance.span)
+        facts |= {"status": found.status(instance), "actions": instance.actions}
+        facts |= {"batch": found.batches[instance.span]}
+        if facts["status"] in ("failed", "budget", "cancelled"):
+            facts["trouble"] = _trouble(found.events[instance.span])
+        rows.append(await _row(sample, own, facts, graders, execute))
+    return tuple(rows)
+
+
+class _Parts:
+    """The events of a stream by instance, and those that belong to none."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.instances = streams.instances(recording)
+        self.batches = {one.span: one.batch for one in self.instances}
+        self.events: dict[str, list[AnyEvent]] = {one.span: [] for one in self.instances}
+        self._rest: list[AnyEvent] = []
+        self._ended: dict[str, str] = {}
+        for event in recording.events:
+            self._within(event.span).append(event)
+            if isinstance(event, SpanFinished):
+                self._ended[event.span] = event.status
+
+    def _within(self, span: str) -> list[AnyEvent]:
+        while span and span not in self.events:
+            span = parent_span(span)
+        return self.events[span] if span else self._rest
+
+    def beside(self, spans: set[str]) -> list[AnyEvent]:
+        """All events but those of these instances."""
+        others = [event for span, own in self.events.items() if span not in spans for event in own]
+        return [*self._rest, *others]
+
+    def status(self, instance: Instance) -> str:
+        """How an instance ended, in the words of runs."""
+        ended = self._ended.get(instance.span, "unfinished")
+        return ("no_answer" if instance.answer is None else "answered") if ended == "done" else ended
+
+
+def _share_of(events: Sequence[AnyEvent], count: int) -> dict[str, float | None]:
+    """What one of `count` instances bears of calls that belong to none of them."""
+    if not any(isinstance(event, Requested) for event in events):
+        return {}
+    facts = _facts(events, None)
+    tokens, cost = facts["tokens"], facts["cost"]
+    return {
+        "shared": facts["calls"] / count,
+        "shared_tokens": None if tokens is None else tokens / count,
+        "shared_cost": None if cost is None else cost / count,
+    }
+
+
+async def _row(
+    sample: Sample,
+    place: dict[str, Any],
+    facts: dict[str, Any],
+    graders: tuple[str, ...],
+    execute: Execute | None,
+) -> Row:
+    reply, grades = facts.pop("reply"), {}
+    if facts["status"] not in ("unfinished", "cancelled", "missing"):
         text = graded_text(facts["answer"], reply)
         for name in graders:
             grades[name] = await _grade(sample, text, name, execute)
@@ -135,16 +243,13 @@ async def _grade(sample: Sample, text: str, name: str, execute: Execute | None) 
         return Grade("error", str(error))
 
 
-def _facts(recording: Recording) -> dict[str, Any]:
-    events = recording.events
-    finished = recording.finished
+def _facts(events: Sequence[AnyEvent], answer: str | None, span: str = "") -> dict[str, Any]:
+    """What the events of a run, or of the instance whose span is given, add up to."""
     replies = [e for e in events if isinstance(e, Replied)]
     usages = [e.reply.usage for e in replies]
-    last = next((e.reply.text for e in reversed(replies) if not e.span), "")
+    last = next((e.reply.text for e in reversed(replies) if e.span == span), "")
     return {
-        "status": finished.status if finished else "unfinished",
-        "reason": finished.reason if finished else "",
-        "answer": recording.answer,
+        "answer": answer,
         "reply": last,
         "rounds": max((e.number for e in events if isinstance(e, RoundStarted)), default=0),
         "calls": sum(isinstance(e, Requested) for e in events),
@@ -153,11 +258,17 @@ def _facts(recording: Recording) -> dict[str, Any]:
         "tokens": sum(u.total for u in usages if u) if replies and all(usages) else None,
         "cost": _full_price(replies),
         "rejected": sum(isinstance(e, Rejected) for e in events),
-        "replies": sum(not e.span for e in replies),
+        "replies": sum(e.span == span for e in replies),
         "experts": dict(sorted(Counter(e.name for e in events if isinstance(e, SpanStarted)).items())),
-        "verified": _verified(events, recording.answer),
+        "verified": _verified(events, answer),
         "confidence": _confidence(last),
     }
+
+
+def _trouble(events: Sequence[AnyEvent]) -> str:
+    """Kind and words of the last failure that was final, on one line."""
+    failed = [e for e in events if isinstance(e, Failed) and e.retry_in is None]
+    return " ".join(f"{failed[-1].kind}: {failed[-1].message}".split()).rstrip(": ") if failed else ""
 
 
 def _full_price(replies: list[Replied]) -> float | None:
@@ -167,7 +278,7 @@ def _full_price(replies: list[Replied]) -> float | None:
     return round(sum(known), 8) if replies and len(known) == len(prices) else None
 
 
-def _verified(events: list[AnyEvent], answer: str | None) -> bool:
+def _verified(events: Sequence[AnyEvent], answer: str | None) -> bool:
     asked = [e for e in events if isinstance(e, Requested) and e.span and e.messages]
     if not asked or not answer:
         return False

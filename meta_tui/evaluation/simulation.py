@@ -1,6 +1,6 @@
-"""A simulated model for runs with workers: right with a given chance, and never taken for a real one.
+"""Simulated models for evaluations: right with a given chance, and never taken for a real one.
 
-It plays every role of the staged controller and of Direct Control, reading its own prompts as a
+`SimulatedModel` plays every role of the staged controller and of Direct Control, reading its own prompts as a
 model would, and knows the targets of the samples that it is given. What an evaluation with it
 shows is that the machinery and the diagnostics work; it says nothing about any method or model.
 Its id begins with `simulated`, so every log and every report names it as a simulation.
@@ -12,17 +12,21 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from meta_tui.chat import Reply, Usage
+from meta_tui.errors import UsageError
+from meta_tui.evaluation.learner import SimulatedLearner, stated
 from meta_tui.events import How
 from meta_tui.methods.artifacts import read_worker
 from meta_tui.methods.deliberation import recommendations, tagged
 from meta_tui.models.base import Answer, Call, Tell
 from meta_tui.tasks import Sample, family
 
-HOW = How(note="simulated")
+HOW = How("written", note="simulated")
+PREFIX = "simulated"
+NOTE = "SIMULATION: no language model was called; the numbers say nothing about any model or method."
 _LISTED = re.compile(r"^(\d+_\d+) (LIKELY_CORRECT|HAS_GAPS)$", re.MULTILINE)
 _INSTRUCTION = (
     "Solve the problem again from its beginning and write down every step with its reason. Use the earlier attempts "
@@ -142,6 +146,82 @@ class SimulatedModel:
             return _tool("finish", result=f"Simulated.\nANSWER:\n{counts[0][0]}")
         agreeing = [id for id, answer in found if counts and answer == counts[0][0]]
         return _workers(chance.choice((2, 3, 4)), agreeing[:2] if len(agreeing) > 1 else [])
+
+
+class SimulatedAnswers:
+    """Answers any prompt that holds a question it knows, right with a given chance, and plays no role.
+
+    Args:
+        samples: the samples whose targets it knows.
+        chance: how often it is right.
+        seed: decides every draw, together with the request and its place.
+    """
+
+    def __init__(self, samples: Sequence[Sample], chance: float = 0.6, seed: int = 0) -> None:
+        self._known = {family(sample.task).question(sample): sample for sample in samples}
+        self._chance = chance
+        self._seed = seed
+
+    @property
+    def id(self) -> str:
+        """The model's name in requests, logs and reports."""
+        return f"{PREFIX}/answers,chance={self._chance:g},seed={self._seed}"
+
+    async def answer(self, call: Call, tell: Tell) -> Answer:
+        """An answer in the form that methods ask for, or a remark where no question is known."""
+        asked = "\n".join(message.content for message in call.request.messages)
+        chance = random.Random(f"{self._seed} {call.repeat} {call.request.key} {call.strand} {call.draw}")
+        sample = next((one for question, one in self._known.items() if question in asked), None)
+        text = "Simulated: I find nothing wrong." if sample is None else self._said(sample, chance)
+        return Answer(Reply(text, usage=Usage(len(asked) // 4, max(1, len(text) // 4))), HOW)
+
+    def _said(self, sample: Sample, chance: random.Random) -> str:
+        right = str(sample.meta.get("witness", sample.target)) if sample.task == "game24" else sample.target
+        return stated(right if chance.random() < self._chance else _wrong(right, chance))
+
+
+Simulated = SimulatedModel | SimulatedAnswers | SimulatedLearner
+
+
+def named(text: str, samples: Sequence[Sample]) -> Simulated:
+    """The simulated model that `simulated:KIND,chance=0.3,seed=0` means.
+
+    KIND is `workers` (also where none is given), `answers` or `learner`.
+
+    Raises:
+        UsageError: no such kind, or a setting that it lacks; or samples that it cannot play on.
+    """
+    kind, given = _kind(text.removeprefix(PREFIX).removeprefix(":"))
+    makers: dict[str, Callable[..., Simulated]] = {
+        "workers": SimulatedModel,
+        "answers": SimulatedAnswers,
+        "learner": SimulatedLearner,
+    }
+    if kind not in makers:
+        raise UsageError(f"no simulation {kind!r}; there are {', '.join(makers)}")
+    if kind == "learner" and not all({"kind", "answer_type"} <= one.meta.keys() for one in samples):
+        raise UsageError("simulated:learner plays on theorem questions only; give --task theorem")
+    seed = int(given.pop("seed", 0))
+    known = {"workers": {"chance", "insight"}, "answers": {"chance"}, "learner": set[str]()}[kind]
+    if given.keys() - known or not all(0 <= value <= 1 for value in given.values()):
+        raise UsageError(
+            f"{text}: {kind} takes {', '.join([*sorted(known), 'seed'])}; a chance is from 0 to 1"
+        )
+    return makers[kind](samples, **given, seed=seed)
+
+
+def _kind(text: str) -> tuple[str, dict[str, float]]:
+    kind, given = "workers", {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals:
+            kind = name
+            continue
+        try:
+            given[name] = float(value)
+        except ValueError:
+            raise UsageError(f"simulated: {name} must be a number, not {value!r}") from None
+    return kind, given
 
 
 def _inside(answer: str | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from meta_tui.errors import UsageError
 from meta_tui.evaluation import statistics
 from meta_tui.evaluation.evaluate import graded_text
-from meta_tui.events import Replied, Requested, SpanStarted
+from meta_tui.events import Replied, Requested, RunStarted, SpanStarted
 from meta_tui.methods.embedding import Vector, cosine, hashed
 from meta_tui.methods.mc2.history import History, Instance, history
 from meta_tui.methods.mc2.method import batch_size
@@ -58,8 +58,7 @@ def summary(label: str, recording: Recording, right: Right) -> dict[str, Any]:
         right: from `graded`.
     """
     started, found = recording.started, history(recording.events)
-    size = started.settings.get("batch") or 0
-    instances = _with_batches(found.instances, batch_size(len(started.stream) or 1, size))
+    instances = numbered(found, started)
     per_pass = max(1, len(started.stream))
     passes = [instances[i : i + per_pass] for i in range(0, len(instances), per_pass)]
     usages = [event.reply.usage for event in recording.events if isinstance(event, Replied)]
@@ -85,6 +84,17 @@ def summary(label: str, recording: Recording, right: Right) -> dict[str, Any]:
             for life in found.lifetimes()
         ],
     }
+
+
+def instances(recording: Recording) -> list[Instance]:
+    """The instances of a stream in order, each with the number of its batch."""
+    return numbered(history(recording.events), recording.started)
+
+
+def numbered(found: History, started: RunStarted) -> list[Instance]:
+    """The instances of a history, each with the number of its batch."""
+    size = started.settings.get("batch") or 0
+    return _with_batches(found.instances, batch_size(len(started.stream) or 1, size))
 
 
 def _with_batches(instances: Sequence[Instance], size: int) -> list[Instance]:

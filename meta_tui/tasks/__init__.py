@@ -34,6 +34,8 @@ class Sample(Value, frozen=True, kw_only=True):
         task: task id (`game24`, `mgsm_bn`).
         index: its place in its file or generation, from 0.
         meta: kind, difficulty, split, witness and whatever the graders need; never shown.
+        source: first hex digits of the digest of the file of one's own that it comes from; empty
+            for samples of ours.
     """
 
     input: str
@@ -41,11 +43,12 @@ class Sample(Value, frozen=True, kw_only=True):
     task: str = ""
     index: int = 0
     meta: dict[str, Any] = msgspec.field(default_factory=dict)
+    source: str = ""
 
     @property
     def id(self) -> str:
-        """`<task>:<index>`."""
-        return f"{self.task}:{self.index}"
+        """`<task>:<index>`, for a sample of one's own file `<task>@<source>:<index>`."""
+        return f"{self.task}@{self.source}:{self.index}" if self.source else f"{self.task}:{self.index}"
 
 
 class Grade(Value, frozen=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ SEED = 2000
 
 COUNT = 25
 """Samples of a shipped file."""
+
+SOURCE_DIGITS = 8
+"""Hex digits of a file's digest in the names of its samples."""
 
 AUTHORS: dict[str, str] = {
     "GameOf24": "game24",
@@ -140,6 +144,22 @@ def read(path: Path, form: str = "auto", task: str = "") -> list[Sample]:
     text = read_text(path)
     chosen = recognised(path, text) if form == "auto" else form
     return list(FORMATS[chosen](path, text, task))
+
+
+def own(path: Path, task: str = "", form: str = "auto") -> list[Sample]:
+    """The samples of a file of one's own, with names that no sample of ours and of no other file has.
+
+    `theorem@1f2e3d4c:7` is sample 7 of the file whose SHA-256 begins with these digits: the same
+    file gives the same names wherever it stands, a changed one gives others. A copy of a shipped
+    file holds samples of ours.
+
+    Raises:
+        UsageError: as `read`.
+    """
+    found, digest = read(path, form, task), sha256(path.read_bytes()).hexdigest()
+    if digest in {sha256(file.read_bytes()).hexdigest() for file in places.shipped("tasks").glob("*.jsonl")}:
+        return found
+    return [msgspec.structs.replace(one, source=one.source or digest[:SOURCE_DIGITS]) for one in found]
 
 
 def read_text(path: Path) -> str:

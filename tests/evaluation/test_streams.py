@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 from mc2_runs import RESTART, by_role, policies, solve, solved, stream
-from simulated_learner import NOTE, SimulatedLearner, items
 
 from meta_tui.chat import Reply, Usage
 from meta_tui.cli import main
 from meta_tui.errors import UsageError
 from meta_tui.evaluation import plots_mc2
+from meta_tui.evaluation.learner import NOTE, SimulatedLearner, items
 from meta_tui.evaluation.statistics import wilson
 from meta_tui.evaluation.streams import graded, guide_alignment, lines, summary
 from meta_tui.events import StreamItem

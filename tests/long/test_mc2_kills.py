@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from scripted_runs import again, go_on
-from simulated_learner import SimulatedLearner, items
 
+from meta_tui.evaluation.learner import SimulatedLearner, items
 from meta_tui.events import Stored
 from meta_tui.models.scripted import ScriptedModel
 from meta_tui.run import Doors
@@ -27,7 +27,7 @@ import asyncio, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from test_mc2_kills import SAMPLES
-from simulated_learner import SimulatedLearner, items
+from meta_tui.evaluation.learner import SimulatedLearner, items
 from meta_tui.methods import build
 from meta_tui.models.scripted import ScriptedModel
 from meta_tui.run import Doors

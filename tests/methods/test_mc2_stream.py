@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from mc2_runs import Golds, by_role, policies, solve, stream
 from scripted_runs import again, go_on, lines_of
-from simulated_learner import SimulatedLearner, items
 
 from meta_tui.errors import CallFailed, Unfinished
+from meta_tui.evaluation.learner import SimulatedLearner, items
 from meta_tui.events import Answered, AnyEvent, Failed, Rejected, Requested, Scored, SpanStarted, Stored
 from meta_tui.methods import build
 from meta_tui.methods.carried import as_setting, from_json, left_behind, to_json

@@ -15,8 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from meta_tui.chat import Reply, Usage
-from meta_tui.events import StreamItem
-from meta_tui.models.base import Call
+from meta_tui.events import How, StreamItem
+from meta_tui.models.base import Answer, Call, Tell
+from meta_tui.protocol import MARKER, QUOTES
 from meta_tui.tasks import Sample, family
 
 NOTE = (
@@ -25,6 +26,8 @@ NOTE = (
 )
 SLIP, REMAINS, NOTICED, FALSE_ALARM = 0.85, 0.05, 0.5, 0.05
 """Chance to err on a mode unnamed and named, and of the Monitor to notice or to cry wolf."""
+
+HOW = How("written", note="simulated")
 
 _ENDS = (
     "\n\nThe Reasoner's solution:",
@@ -46,12 +49,26 @@ def mode(sample: Sample) -> str:
 
 
 class SimulatedLearner:
-    """Answers every role of MC2 (and any single prompt) as the module says."""
+    """Answers every role of MC2 (and any single prompt) as the module says.
+
+    Args:
+        samples: theorem questions (`kind` and `answer_type` in their meta) whose targets it knows.
+        seed: decides, with the request and its place, every draw.
+    """
 
     def __init__(self, samples: Sequence[Sample], seed: int = 0) -> None:
         self._by_question = {family(one.task).question(one): one for one in samples}
         self._by_name = {one.id: one for one in samples}
         self._seed = seed
+
+    @property
+    def id(self) -> str:
+        """The model's name in requests, logs and reports."""
+        return f"simulated/learner,seed={self._seed}"
+
+    async def answer(self, call: Call, tell: Tell) -> Answer:
+        """The reply to a call, for runs; nothing is told beforehand."""
+        return Answer(self(call), HOW)
 
     def __call__(self, call: Call) -> Reply:
         """The reply to a call, with invented token counts."""
@@ -73,7 +90,14 @@ class SimulatedLearner:
             return self._distil(asked, call.name.endswith("Reasoner"))
         if call.name.startswith("Consolidate"):
             return self._consolidate(asked)
-        return self._compose(asked)
+        return self._compose(asked) if call.name == "Compose" else self._single(asked, chance)
+
+    def _single(self, asked: str, chance: random.Random) -> str:
+        """A prompt of another method: nothing that it learns is a rule that names a mode."""
+        sample = next((one for question, one in self._by_question.items() if question in asked), None)
+        if sample is None:
+            return "I note what is asked for and which conditions it has."
+        return stated(wrong(sample) if chance.random() < SLIP else sample.target)
 
     def _sample(self, asked: str) -> Sample:
         question = asked.rpartition("Problem:\n")[2]
@@ -118,6 +142,11 @@ class SimulatedLearner:
         if '"P_M"' in asked:
             fields |= {"P_M": "You are the Monitor.", "P_C": "You are the Controller."}
         return json.dumps(fields)
+
+
+def stated(answer: str) -> str:
+    """An answer in both forms that methods ask for."""
+    return f"Simulated work.\nFinal Answer: {answer}\n\n{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}"
 
 
 def wrong(sample: Sample) -> str:
