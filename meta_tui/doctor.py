@@ -131,6 +131,26 @@ def _cassettes() -> Iterator[Check]:
         yield Check("cassettes", "ok", f"{len(logs)} replay exactly")
 
 
+def _plugins() -> Iterator[Check]:
+    """Plug-ins of every group: where each comes from, and one line for each that is broken."""
+    from meta_tui import methods, session, tasks
+
+    found, problems = methods.listed()
+    families, more = tasks.listed()
+    graders, still_more = tasks.listed_graders()
+    models, and_more = session.listed_models()
+    named = {f"method {one.id}": one.origin for one in found if one.id not in methods.BUILT_IN}
+    named |= {f"task {one.family.id}": one.origin for one in families if one.family.id not in tasks.FAMILIES}
+    named |= {f"grader {name}": origin for name, origin in graders.items()}
+    named |= {f"model {name}": origin for name, origin in models.items()}
+    for name, origin in named.items():
+        yield Check(f"plug-in {name}", "ok", f"from {origin}")
+    for problem in (*problems, *more, *still_more, *and_more):
+        yield Check("plug-in", "warn", problem)
+    if not named and not (problems or more or still_more or and_more):
+        yield Check("plug-ins", "ok", "none installed")
+
+
 def _sandbox() -> Iterator[Check]:
     from meta_tui import sandbox
 
@@ -145,6 +165,7 @@ _CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
     _settings,
     _keys,
     _cache,
+    _plugins,
     _cassettes,
     _sandbox,
 )

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
-from meta_tui import methods, sources, store
+from meta_tui import methods, plugins, sources, store
 from meta_tui.chat import CodeResult, Message, Params, Program, Request
 from meta_tui.config import Settings
 from meta_tui.errors import CallFailed, UsageError
@@ -34,6 +34,8 @@ COPY_PASTE = "copy-paste"
 SCRIPT = "script:"
 SCRIPTED = "scripted"
 """How requests and logs name a model that answered from a script."""
+OWN_MODELS = ("script", SCRIPTED)
+"""Names that no plug-in can take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +257,17 @@ def _instruction(method: str, name: str) -> dict[str, Any]:
     return {**store.load_instruction(name).settings, "instruction_name": name}
 
 
+def listed_models() -> tuple[dict[str, str], list[str]]:
+    """Kinds of models that plug-ins offer, by name with where they come from, and a sentence for
+    each that cannot be used. `--model name:which` asks for one."""
+    survey = plugins.survey("models", OWN_MODELS, _model_fault)
+    return {name: plugin.origin for name, (plugin, _) in sorted(survey.good.items())}, survey.problems
+
+
+def _model_fault(name: str, made: Any) -> str:
+    return "" if callable(made) else "a model is a function (name, settings) -> an object with `answer`"
+
+
 @dataclass(slots=True)
 class Session:
     """Doors that are shared by the runs of one process: one cache, one gate, one ledger.
@@ -333,7 +346,7 @@ class Session:
             from meta_tui.models.scripted import read_script
 
             return read_script(Path(name.removeprefix(SCRIPT)))
-        return self._provider()
+        return self._layered(self._of_plugin() or self._provider())
 
     def _copy_paste(self) -> Model:
         from meta_tui.models.copy_paste import CopyPasteModel
@@ -342,8 +355,23 @@ class Session:
             raise UsageError("copy-paste needs a terminal to show prompts and take replies")
         return CopyPasteModel(self.ask)
 
+    def _of_plugin(self) -> Model | None:
+        """The model of a plug-in, which is named `plugin:name`; names of litellm and of servers
+        that have a colon are none."""
+        prefix, colon, name = self.settings.model.partition(":")
+        offered = plugins.offered("models", OWN_MODELS) if colon and not self.settings.base_url else {}
+        if prefix not in offered:
+            return None
+        make = plugins.load(offered[prefix], _model_fault)
+        try:
+            made: Model = make(name, self.settings)
+        except Exception as error:
+            raise UsageError(f"{offered[prefix].title} made no model {name!r}: {error!r}") from error
+        if hasattr(made, "aclose"):
+            self._closers.append(made)
+        return made
+
     def _provider(self) -> Model:
-        from meta_tui.models.limits import Gate, Gated
         from meta_tui.models.litellm_model import LitellmModel
 
         chosen = self.settings
@@ -354,6 +382,13 @@ class Session:
             retries=chosen.retries,
         )
         self._closers.append(live)
+        return live
+
+    def _layered(self, live: Model) -> Model:
+        """A live model behind the gate and the cache."""
+        from meta_tui.models.limits import Gate, Gated
+
+        chosen = self.settings
         gated: Model = Gated(live, Gate(chosen.concurrency, chosen.per_minute))
         if not chosen.cache:
             return gated

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from meta_tui.commands.graders import GraderName
 from meta_tui.commands.output import json_option, note, print_json
 from meta_tui.errors import UsageError
 
@@ -26,10 +27,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _grader = click.option(
     "--grader",
-    type=click.Choice(["strict", "paper"]),
+    type=GraderName(),
     default="strict",
     show_default=True,
-    help="Whose verdict counts.",
+    help="Whose verdict counts: strict, paper, or the name of a plug-in's.",
 )
 
 
@@ -327,7 +328,7 @@ async def _rows(folder: Path, graders: Sequence[str]) -> list[Row]:
 async def _report(folder: Path, grader: str, form: str, out: Path | None) -> int:
     from meta_tui.evaluation import cells, diagnosing, pages, plots, report
 
-    rows = await _rows(folder, (grader,) if form != "csv" else ("strict", "paper"))
+    rows = await _rows(folder, (grader,) if form != "csv" else tuple({"strict": 0, "paper": 0, grader: 0}))
     plan = cells.read_plan(folder)
     summary = report.summary(plan, rows, grader)
     runs = await diagnosing.of_folder(folder, grader) if form in ("html", "json") else []

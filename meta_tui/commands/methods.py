@@ -75,10 +75,10 @@ def completion_command(shell: str, as_json: bool) -> int:
 
 
 def _list(as_json: bool) -> int:
-    from meta_tui import methods, plain
+    from meta_tui import display, methods, plain
 
     listed, problems = methods.listed()
-    rows = [(one.id, plain.clean(_summary(one.cls)), one.origin) for one in listed]
+    rows = [(one.id, display.clean(_summary(one.cls)), one.origin) for one in listed]
     if as_json:
         print_json([{"id": name, "summary": summary, "from": origin} for name, summary, origin in rows])
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -26,6 +26,12 @@ def print_json(value: Any) -> None:
 def note(text: str) -> None:
     """A message to the person, on stderr."""
     click.echo(text, err=True)
+
+
+def warn(problems: Iterable[str]) -> None:
+    """One line on stderr for each plug-in that cannot be used."""
+    for problem in problems:
+        note(f"▲ {problem}")
 
 
 def is_terminal() -> bool:

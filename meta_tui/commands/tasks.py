@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from meta_tui.commands.output import Progress, json_option, note, print_json
+from meta_tui.commands.graders import GraderName
+from meta_tui.commands.output import Progress, json_option, note, print_json, warn
 from meta_tui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,9 +46,13 @@ tasks_command = group
 def list_command(as_json: bool) -> int:
     """List the task families."""
     from meta_tui import display
-    from meta_tui.tasks import FAMILIES, family, loaders
+    from meta_tui.tasks import listed, listed_graders, loaders
 
-    rows = [_facts(family(task), task in loaders.shipped()) for task in FAMILIES]
+    found, problems = listed()
+    graders, more_problems = listed_graders()
+    warn([*problems, *more_problems])
+    shipped = loaders.shipped()
+    rows = [_facts(one.family, one.family.id in shipped, one.origin, graders) for one in found]
     if as_json:
         print_json(rows)
         return 0
@@ -58,17 +63,20 @@ def list_command(as_json: bool) -> int:
             str(loaders.COUNT) if row["shipped"] else "-",
             ", ".join(row["graders"]),
             ", ".join(f"{name}={value}" for name, value in row["options"].items()),
+            row["from"],
         )
         for row in rows
     ]
-    click.echo(display.table(cells, ("task", "title", "shipped", "graders", "options")))
+    click.echo(display.table(cells, ("task", "title", "shipped", "graders", "options", "from")))
+    for name, origin in graders.items():
+        note(f"grader {name} for every task, from {origin}")
     for row in rows:
         if row["variants"]:
             note(f"{row['id']} also as {', '.join(row['variants'])}")
     return 0
 
 
-def _facts(family: Family, shipped: bool) -> dict[str, Any]:
+def _facts(family: Family, shipped: bool, origin: str, graders: Mapping[str, str]) -> dict[str, Any]:
     return {
         "id": family.id,
         "title": family.title,
@@ -77,6 +85,8 @@ def _facts(family: Family, shipped: bool) -> dict[str, Any]:
         "options": dict(family.options),
         "variants": list(family.variants),
         "extra": family.extra,
+        "from": origin,
+        "plugin_graders": dict(graders),
     }
 
 
@@ -224,10 +234,11 @@ class Answered:
 
 _grader = click.option(
     "--grader",
-    type=click.Choice(["paper", "strict", "both"]),
+    type=GraderName("both"),
     default="strict",
     show_default=True,
-    help="paper: as the published evaluator; strict: as it should be; both: with their disagreements.",
+    help="paper: as the published evaluator; strict: as it should be; both: with their disagreements; "
+    "or the name of a plug-in's.",
 )
 
 

@@ -138,9 +138,14 @@ class Listed:
     origin: str
 
 
+def from_plugins() -> plugins.Survey:
+    """The methods of other packages; their modules are imported, ours are not."""
+    return plugins.survey("methods", BUILT_IN, _fault)
+
+
 def listed() -> tuple[list[Listed], list[str]]:
     """All methods, ours first, and a sentence for each plug-in that cannot be used."""
-    survey = plugins.survey("methods", BUILT_IN, _fault)
+    survey = from_plugins()
     found = [Listed(name, method_class(name), origin_of(name)) for name in METHODS if name not in survey.good]
     found += [Listed(name, cls, plugin.origin) for name, (plugin, cls) in sorted(survey.good.items())]
     return found, survey.problems

@@ -19,6 +19,7 @@ from meta_tui import methods, session
 from meta_tui.config import Settings
 from meta_tui.display import clean, one_line
 from meta_tui.errors import UsageError
+from meta_tui.plugins import Survey
 from meta_tui.tui import handing
 from meta_tui.tui.screens.samples import Offer, SamplesScreen, offers
 from meta_tui.tui.widgets.hints import Hints
@@ -72,7 +73,11 @@ class AskScreen(Screen[Wish | None]):
         self._settings = settings
         self._question = question
         self._offer: Offer | None = None
-        self._methods = sorted(offered or methods.METHODS, key=lambda name: name != settings.method)
+        found = methods.from_plugins() if offered is None else Survey({}, [])
+        self._origins = {name: plugin.origin for name, (plugin, _) in found.good.items()}
+        self._problems = found.problems
+        known = offered or list(dict.fromkeys([*methods.METHODS, *found.good]))
+        self._methods = sorted(known, key=lambda name: name != settings.method)
 
     def compose(self) -> ComposeResult:
         """Question, method, model, limits; what it comes down to."""
@@ -110,13 +115,17 @@ class AskScreen(Screen[Wish | None]):
         self.query_one("#methods", Listing).fill(len(self._methods), 0)
         self.query_one("#question", TextArea).focus()
         self._tell()
+        for problem in self._problems:
+            handing.note(self.app, problem, warn=True)
 
     def on_resize(self) -> None:
         """Little room: the question keeps its lines."""
         self.set_class(self.size.height < 26, "-low")
 
     def _paint_method(self, row: int, width: int) -> list[Part]:
-        return [(f" {self._methods[row]} ", "")]
+        name = self._methods[row]
+        origin = self._origins.get(name)
+        return [(f" {name} ", ""), *([(f"from {origin} ", "dim")] if origin else [])]
 
     @property
     def wish(self) -> Wish:
@@ -166,12 +175,14 @@ class AskScreen(Screen[Wish | None]):
             self.dismiss(wish)
 
     def action_samples(self) -> None:
-        """Choose a question among the samples of the tasks that come with meta-tui."""
+        """Choose a question among the samples of the tasks."""
         try:
-            known = offers()
+            known, problems = offers()
         except UsageError as error:
             handing.note(self.app, str(error), warn=True)
             return
+        for problem in problems:
+            handing.note(self.app, problem, warn=True)
         self.app.push_screen(SamplesScreen(known), self._chosen)
 
     def _chosen(self, offer: Offer | None) -> None:

@@ -1,4 +1,4 @@
-"""Samples of the tasks that come with meta-tui, to choose a question from."""
+"""Samples of the tasks that come with meta-tui or with a plug-in, to choose a question from."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from meta_tui.display import one_line
+from meta_tui.errors import UsageError
 from meta_tui.tui.screens.dialogs import Dialog, text
 from meta_tui.tui.widgets.listing import Listing, Part
 
@@ -22,20 +23,33 @@ class Offer(NamedTuple):
     question: str
 
 
-def offers() -> list[Offer]:
-    """Every sample of every shipped task.
+def offers() -> tuple[list[Offer], list[str]]:
+    """Every sample of every shipped task, the first ones of plug-ins' tasks, and a sentence for
+    each plug-in that cannot be used.
 
     Raises:
         UsageError: a task file is damaged.
     """
+    from meta_tui.tasks import foreign, loaders
+
+    found = [offer for task in loaders.shipped() for offer in _of_task(task)]
+    tasks, problems = foreign()
+    for task in tasks:
+        try:
+            found += _of_task(task)
+        except UsageError as error:
+            problems.append(str(error))
+    return found, problems
+
+
+def _of_task(task: str) -> list[Offer]:
     from meta_tui.tasks import family, loaders
 
-    found = []
-    for task in loaders.shipped():
-        for sample in loaders.samples(task):
-            name = f"{sample.task}:{sample.index}"
-            found.append(Offer(name, one_line(sample.input, 200), family(task).question(sample)))
-    return found
+    asked = family(task).question
+    return [
+        Offer(f"{one.task}:{one.index}", one_line(one.input, 200), asked(one))
+        for one in loaders.samples(task)
+    ]
 
 
 class SamplesScreen(ModalScreen[Offer | None]):
