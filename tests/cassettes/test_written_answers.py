@@ -297,6 +297,14 @@ def test_multiples_of_seven_or_eleven_but_not_both() -> None:
     assert answer_of(answer("staged-early-stop")) == answer_of(answer("direct-two-agree")) == "208"
 
 
+def test_multiples_of_seven_among_the_values_of_a_quadratic() -> None:
+    fits = [n for n in range(1, 51) if (n * n + n + 1) % 7 == 0]
+    assert [(n * n + n + 1) % 7 for n in range(7)] == [1, 3, 0, 6, 0, 3, 1]
+    assert (sum(n for n in fits if n % 7 == 2), sum(n for n in fits if n % 7 == 4)) == (161, 175)
+    assert sum(fits) == 336
+    assert answer_of(answer("staged-native")) == answer_of(answer("direct-native")) == "336"
+
+
 def test_remainders_the_attempts_are_wrong_as_the_story_says_and_the_answer_is_the_smallest() -> None:
     def fits(n: int) -> bool:
         return all(n % k == 1 for k in range(2, 7)) and n % 7 == 0

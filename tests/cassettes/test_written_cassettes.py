@@ -173,6 +173,7 @@ FACTS = {
     "baseline-zero-shot-cot": Facts(2, reminders=1),
     "checkmate-second-opinion": Facts(3, ("Chess Player", "Chess Arbiter")),
     "direct-forced": Facts(0, reminders=1, end=("answered", "forced")),
+    "direct-native": Facts(0, end=("answered", "stopped")),
     "direct-repair": Facts(0, end=("answered", "stopped")),
     "direct-two-agree": Facts(0, end=("answered", "stopped")),
     "game24-python": Facts(4, ("Problem Solver", "Python", "Arithmetic Checker"), ("ok",)),
@@ -196,6 +197,7 @@ FACTS = {
     ),
     "staged-early-stop": Facts(3, limit=5, end=("answered", "stopped")),
     "staged-forced": Facts(2, limit=2, end=("answered", "forced")),
+    "staged-native": Facts(3, limit=5, end=("answered", "stopped")),
     "staged-note-repair": Facts(3, limit=5, end=("answered", "stopped")),
     "tilings-code-timeout": Facts(
         5, ("Python", "Python", "Mathematician", "Python"), ("timeout", "ok", "ok")
@@ -339,6 +341,45 @@ def test_staged_the_budget_forces_the_latest_artifact_after_a_batch_that_passed_
     assert (run.result.calls, trace.budget) == (11, 10)
     assert (trace.submitted, trace.how) == ("1_0", "forced")
     assert trace.workers[-1].context == ("0_0",)
+
+
+def test_native_tool_calls_are_in_the_replies_and_each_is_answered_under_its_id() -> None:
+    """And no reply of these runs holds a tool call in the text form."""
+    for name, used, unanswered in (
+        (
+            "staged-native",
+            ["run_workers", "write_memory", "read_memory", "read_memory", "run_workers", "finish"],
+            {"call_1", "call_5", "call_6"},  # they end Dispatch, which begins anew in every cycle
+        ),
+        ("direct-native", ["run_workers", "run_workers", "run_workers", "finish"], {"call_4"}),
+    ):
+        requests = [e for e in told(name).events if isinstance(e, Requested)]
+        replies = [e.reply for e in told(name).events if isinstance(e, Replied)]
+        calls = [call for reply in replies for call in reply.tool_calls]
+        assert [call.name for call in calls] == used
+        assert [call.id for call in calls] == [f"call_{n}" for n in range(1, len(calls) + 1)]
+        assert not any("```json" in reply.text for reply in replies)
+        answered = {m.tool_call_id for e in requests for m in e.messages if m.role == "tool"}
+        assert {call.id for call in calls} - answered == unanswered
+        workers = {e.span for e in told(name).events if isinstance(e, SpanStarted) and e.role == "worker"}
+        assert all(bool(e.params.tools) != (e.span in workers) for e in requests)
+
+
+def test_native_the_note_is_read_by_propose_and_shown_to_the_worker_that_repairs() -> None:
+    trace = of_events(told("staged-native").events)
+    assert [(a.id, a.kind) for a in trace.artifacts][2:] == [("1_0", "note"), ("1_1", "worker")]
+    assert [(r.stage, r.ids) for r in trace.reads] == [("assess", ("0_0",)), ("propose", ("0_0", "1_0"))]
+    assert (trace.artifacts[-1].context, trace.submitted) == (("0_0", "1_0"), "1_1")
+
+
+def test_native_of_two_batches_in_one_message_the_first_is_run() -> None:
+    run = told("direct-native")
+    assert [name for role, name in run.spans if role == "worker"] == [
+        "worker 0_0",
+        "worker 0_1",
+        "worker 1_0",
+    ]
+    assert "one batch for each of your messages" in "".join(m.content for m in run.of(Requested)[3].messages)  # type: ignore[attr-defined]
 
 
 def test_staged_the_note_is_read_and_shown_to_the_worker_that_repairs() -> None:

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import replace
 
-from meta_tui.chat import CodeResult, Program, Reply
+from meta_tui.chat import CodeResult, Program, Reply, ToolCall, canonical_json
 from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import AnyEvent, FailureKind, How, RunStarted, SpanStarted, StreamItem
 from meta_tui.methods import build
@@ -93,6 +94,13 @@ CASSETTES = (
         "",
         "direct_control",
         {"budget": 6, "tools": "text"},
+    ),
+    Cassette(
+        "direct-native",
+        "Native tool calls: two in one message, of which one batch is run",
+        "",
+        "direct_control",
+        {"budget": 12},
     ),
     Cassette(
         "direct-repair",
@@ -165,6 +173,13 @@ CASSETTES = (
         "",
         "meta_reasoning",
         {"budget": 10, "tools": "text"},
+    ),
+    Cassette(
+        "staged-native",
+        "Native tool calls: a note and a read in one message, a batch, a submission",
+        "",
+        "meta_reasoning",
+        {"budget": 25},
     ),
     Cassette(
         "staged-note-repair",
@@ -243,6 +258,7 @@ class Storyteller:
     def __init__(self, parts: list[Part], clock: Clock) -> None:
         self._parts = iter(parts)
         self._attempts = 0
+        self._uses = 0
         self._model: Model = ScriptedModel(self._line)
         self._clock = clock
 
@@ -271,7 +287,12 @@ class Storyteller:
         if part.who != wanted:
             raise UsageError(f"{wanted} is asked, and the story goes on with {part.who}")
         self._attempts = 0
-        return _said(part.text)
+        said = _said(part.text)
+        numbered = tuple(
+            replace(one, id=f"call_{self._uses + n}") for n, one in enumerate(said.tool_calls, 1)
+        )
+        self._uses += len(numbered)
+        return replace(said, tool_calls=numbered)
 
     def _attempt(self, part: Part) -> Attempt:
         _, kind, seconds = part.who.split()
@@ -282,12 +303,24 @@ class Storyteller:
 
 
 def _said(text: str) -> Reply:
-    """A reply; a last line `~ -0.1 -0.3` holds the log-probabilities of its tokens (made up)."""
+    """A reply; a last line `~ -0.1 -0.3` holds the log-probabilities of its tokens (made up), and what
+    stands behind `! NAME` at the beginning of a line are the arguments of a native tool call."""
+    words, *uses = f"\n{text}".split("\n! ")
+    if uses:
+        calls = [use.partition(" ") for use in uses]
+        return Reply(
+            words.strip(),
+            tuple(ToolCall("", name, canonical_json(_object(given)).decode()) for name, _, given in calls),
+        )
     said, mark, numbers = text.rpartition("\n~ ")
     if not mark:
         return Reply(text)
     content = [{"token": f"token {n}", "logprob": float(value)} for n, value in enumerate(numbers.split())]
     return Reply(said, logprobs={"content": content})
+
+
+def _object(text: str) -> dict[str, Any]:
+    return msgspec.json.decode(text, type=dict[str, Any])
 
 
 class Chorus:
