@@ -18,6 +18,7 @@ _PUBLIC = {
         "replay_async",
         "solve",
         "solve_async",
+        "solve_events",
     ),
     "meta_tui.chat": (
         "CodeResult",
@@ -66,6 +67,7 @@ __all__ = [
     "replay_async",
     "solve",
     "solve_async",
+    "solve_events",
     "system",
     "user",
 ]
@@ -73,7 +75,7 @@ __all__ = [
 if TYPE_CHECKING:
     from meta_tui.chat import CodeResult, Limits, Message, Params, Program, Reply, Usage, system, user
     from meta_tui.errors import CallFailed, CassetteMiss, MetaTuiError, ReplayError
-    from meta_tui.library import cassettes, load, replay, replay_async, solve, solve_async
+    from meta_tui.library import cassettes, load, replay, replay_async, solve, solve_async, solve_events
     from meta_tui.methods import METHODS, register
     from meta_tui.methods.meta_prompting import MetaPrompting
     from meta_tui.models.scripted import ScriptedModel

@@ -49,6 +49,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         sandbox: `warn` where a layer is missing, or `strict`: refuse to run without it.
         theme: theme of the app.
         keys: keys of the app by action, where they differ: `{zoom = ["f9"]}`.
+        experts: special experts of meta-prompting by name: a table each, such as
+            `[experts."Expert Search"]` with `command = ["find.sh"]`.
+        project_experts: whether a project's file may name functions and commands to be run.
     """
 
     model: str = ""
@@ -72,6 +75,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sandbox: Literal["warn", "strict"] = "warn"
     theme: str = "meta-dark"
     keys: dict[str, list[str]] = {}
+    experts: dict[str, dict[str, Any]] = {}
+    project_experts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,15 @@ def resolve(flags: Mapping[str, Any] | None = None, *, environ: Mapping[str, str
         for name, value in given.items():
             values[name] = _checked(name, value, place)
             origins[name] = origin
+    if origins["experts"] == "project" and not _trusts(values, origins):
+        values["experts"] = {name: {**table, "project": True} for name, table in values["experts"].items()}
     return Resolved(msgspec.convert(values, Settings, strict=False), origins)
+
+
+def _trusts(values: Mapping[str, Any], origins: Mapping[str, Origin]) -> bool:
+    """Whether the user, and not the project itself, lets a project's file run functions and commands."""
+    said = origins["project_experts"] in ("user", "environment", "flag")
+    return said and msgspec.convert(values["project_experts"], bool, strict=False)
 
 
 def _sources(

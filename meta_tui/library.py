@@ -1,13 +1,17 @@
 """The library's front door: solve, replay and read runs from Python.
 
-Thin: it joins a session, a method and a source. Functions exist as coroutines and, for scripts,
-as plain functions of the same name that run a loop of their own.
+Thin: it joins a session, a method and a source. Functions exist as coroutines (`solve_async`), as
+a stream of events (`solve_events`) and, for scripts and notebooks, as plain functions that run a
+loop of their own: where a loop is running already, as in a notebook, that is a loop in a thread, and
+the running one stands still until the answer is there.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace as _replace_plan
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +20,8 @@ import msgspec
 
 from meta_tui import config, session, sources, store
 from meta_tui.errors import UsageError
+from meta_tui.events import AnyEvent
+from meta_tui.experts import Expert, Given, given
 from meta_tui.journal import Emit
 from meta_tui.methods import settings_of
 from meta_tui.models.base import Model
@@ -37,6 +43,7 @@ async def solve_async(
     record: RecordMode = "once",
     on_event: Emit | None = None,
     stop: Stop | None = None,
+    experts: Mapping[str, Given] | None = None,
     **options: Any,
 ) -> RunResult:
     """Solve one question and record it.
@@ -50,6 +57,9 @@ async def solve_async(
         cassette: a run log to follow instead, by `record`: none, once, new_episodes or all.
         on_event: told of every event as it happens.
         stop: ends the run from outside.
+        experts: special experts of meta-prompting by name or pattern ("Expert Search"): a function
+            from the instruction to text, a model, the name of one, a program of the sandbox, or the
+            fields of an `[experts]` table; None: those of the settings files.
         options: settings by name, as in `meta_tui.config.Settings` (max_calls, temperature, ...).
 
     Returns:
@@ -65,11 +75,16 @@ async def solve_async(
     chosen = config.resolve(
         {"model": named or None, "method": method if own is None and method else None, **options}
     )
-    live = session.Session(chosen.settings, model=None if isinstance(model, str) else model)
+    cast = None if experts is None else given(experts)
+    live = session.Session(chosen.settings, model=None if isinstance(model, str) else model, cast=cast)
     planned = session.plan(
-        question, _runnable(chosen.settings, own), method_settings=settings if own is None else None
+        question,
+        _runnable(chosen.settings, own),
+        method_settings=settings if own is None else None,
+        cast=cast if own is None else (),
     )
     if own is not None:
+        own = _with_experts(own, cast)
         started = msgspec.structs.replace(planned.started, method=own.id, settings=settings_of(own))
         planned = session.Plan(own, started, planned.log)
     if log is not None:
@@ -92,14 +107,63 @@ async def solve_async(
         await live.aclose()
 
 
+def _with_experts(own: Method, cast: Iterable[Expert] | None) -> Method:
+    """A method of the caller's own, told of the experts that were given."""
+    if not cast:
+        return own
+    if not isinstance(own, msgspec.Struct) or not hasattr(own, "experts"):
+        raise UsageError(f"method {own.id} has no setting `experts`; leave experts out")
+    changed: Any = msgspec.structs.replace(own, experts=tuple(expert.special for expert in cast))
+    return changed  # type: ignore[no-any-return]
+
+
 def _runnable(settings: config.Settings, own: Method | None) -> config.Settings:
     """Settings whose method exists even where the method is the caller's own."""
     return settings if own is None else msgspec.structs.replace(settings, method="standard")
 
 
 def solve(question: str, **arguments: Any) -> RunResult:
-    """`solve_async` in a loop of its own; see there."""
+    """`solve_async` in a loop of its own; see there.
+
+    Where a loop is running (a notebook), the run has its loop in a thread, `on_event` is called
+    there, and the caller's loop waits: in a program that is asynchronous itself, await
+    `solve_async`. Ctrl-C stops the run, which then stands in its log as cancelled.
+    """
     return _run(solve_async(question, **arguments))
+
+
+async def solve_events(question: str, **arguments: Any) -> AsyncIterator[AnyEvent]:
+    """The events of `solve_async` as they happen: `async for event in solve_events(...)`.
+
+    The run goes on while the loop's body works, and its last event is `RunFinished`. Whoever leaves
+    the loop early stops the run, at the latest when the generator is closed (`contextlib.aclosing`
+    does it at once); it stands in its log as cancelled and can be resumed.
+
+    Args:
+        question: what is asked.
+        arguments: as for `solve_async`; an `on_event` is told of every event as well.
+
+    Raises:
+        MetaTuiError: what `solve_async` raises, after the events that came before it.
+    """
+    events: asyncio.Queue[AnyEvent | None] = asyncio.Queue()
+    also = arguments.pop("on_event", None)
+
+    def take(event: AnyEvent) -> None:
+        events.put_nowait(event)
+        if also is not None:
+            also(event)
+
+    run = asyncio.create_task(solve_async(question, on_event=take, **arguments))
+    run.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        await run
+    finally:
+        if not run.done():
+            run.cancel()
+            await asyncio.wait({run})
 
 
 async def replay_async(
@@ -140,12 +204,34 @@ def cassettes() -> Iterable[Path]:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work in a loop of its own, in a thread where this one runs a loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    work.close()
-    raise UsageError("a loop is running here; await the function whose name ends in _async")
+    found: Future[T] = Future()
+    running: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+    async def here() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        running.set_result((asyncio.get_running_loop(), task))
+        return await work
+
+    def in_loop() -> None:
+        try:
+            found.set_result(asyncio.run(here()))
+        except BaseException as error:  # noqa: BLE001 - a worker boundary: raised by whoever waits
+            found.set_exception(error)
+
+    threading.Thread(target=in_loop, name="meta-tui run", daemon=True).start()
+    try:
+        return found.result()
+    except KeyboardInterrupt:
+        loop, task = running.result()
+        loop.call_soon_threadsafe(task.cancel)
+        found.exception()
+        raise
 
 
-__all__: list[str] = ["cassettes", "load", "replay", "replay_async", "solve", "solve_async"]
+__all__: list[str] = ["cassettes", "load", "replay", "replay_async", "solve", "solve_async", "solve_events"]

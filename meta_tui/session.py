@@ -17,13 +17,15 @@ from typing import Any, cast
 
 import msgspec
 
-from meta_tui import methods, plugins, sources, store
+from meta_tui import experts, methods, plugins, sources, store
 from meta_tui.chat import CodeResult, Message, Params, Program, Request
 from meta_tui.config import Settings
 from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import How, Origin, Parent, Replied, Requested, RunStarted, StreamItem
+from meta_tui.experts import Expert
 from meta_tui.journal import Emit
 from meta_tui.methods.carried import Carried, as_setting
+from meta_tui.methods.special import is_program
 from meta_tui.models.base import Answer, Call, Model, Tell
 from meta_tui.protocol import MARKER, QUOTES
 from meta_tui.run import Doors, Method, RunResult, Stop
@@ -68,6 +70,7 @@ def plan(
     note: str = "",
     stream: Sequence[Sample] = (),
     knowledge: Carried | None = None,
+    cast: Sequence[Expert] | None = None,
 ) -> Plan:
     """The run of a question, or of a stream of samples, under these settings.
 
@@ -79,10 +82,11 @@ def plan(
         note: words for people that stand in the log's first line.
         stream: samples in order; the question may then be left empty.
         knowledge: what an earlier run of the method left behind.
+        cast: special experts; None: those of the settings, where the method has any.
 
     Raises:
         UsageError: no question, no model, an unknown method, preset, setting or instruction; a
-            stream for a method that takes one question.
+            stream for a method that takes one question; experts for a method that has none.
     """
     question = question if question.strip() or not stream else stream_title(stream)
     if not question.strip():
@@ -95,6 +99,7 @@ def plan(
         chosen |= _instruction(settings.method, instruction)
     if knowledge is not None:
         chosen |= as_setting(knowledge, settings.method)
+    chosen |= _experts(settings, cast)
     method = methods.build(settings.method, chosen | dict(method_settings or {}))
     if stream and not getattr(method, "streams", False):
         raise UsageError(f"{settings.method} takes one question; for a stream give --method mc2, cot or bot")
@@ -257,6 +262,15 @@ def _instruction(method: str, name: str) -> dict[str, Any]:
     return {**store.load_instruction(name).settings, "instruction_name": name}
 
 
+def _experts(settings: Settings, cast: Sequence[Expert] | None) -> dict[str, Any]:
+    """The setting that names the special experts, where the method has it and there are any."""
+    has_experts = "experts" in methods.method_class(settings.method).__struct_fields__
+    if cast and not has_experts:
+        raise UsageError(f"method {settings.method} consults no experts; leave experts out")
+    found = experts.from_tables(settings.experts) if cast is None and has_experts else cast
+    return {"experts": experts.settings_of(found)} if found else {}
+
+
 def listed_models() -> tuple[dict[str, str], list[str]]:
     """Kinds of models that plug-ins offer, by name with where they come from, and a sentence for
     each that cannot be used. `--model name:which` asks for one."""
@@ -278,6 +292,7 @@ class Session:
         ask: shows a prompt and returns the pasted reply, for `copy-paste`.
         fresh: read nothing from the cache.
         warn: told once, in words for a person, when the sandbox lacks a layer.
+        cast: special experts; None: those of the settings.
     """
 
     settings: Settings
@@ -285,6 +300,7 @@ class Session:
     ask: Any = None
     fresh: bool = False
     warn: Callable[[str], None] | None = None
+    cast: Sequence[Expert] | None = None
     ledger: Any = field(init=False)
     _closers: list[Any] = field(default_factory=list)
     _doors: Doors | None = None
@@ -331,12 +347,41 @@ class Session:
         for event in recording.events:
             if isinstance(event, Replied):
                 request = asked[event.span, event.n]
+                if is_program(request.params.model):
+                    continue
                 self.ledger.add(Request(request.messages, request.params), event.reply, event.how)
+
+    def check(self, method_settings: Mapping[str, Any]) -> None:
+        """See that whoever a run is going to ask can be asked.
+
+        Raises:
+            UsageError: it names a function, a command or a model object that is not given here.
+        """
+        if self.model is None and not self.settings.model.startswith(SCRIPT):
+            experts.check_present(method_settings, self._experts())
+
+    def _experts(self) -> Sequence[Expert]:
+        return experts.from_tables(self.settings.experts) if self.cast is None else self.cast
 
     def _model(self) -> Model:
         from meta_tui.models.limits import Budgeted
 
-        return Budgeted(self.model or self._named(), self.ledger)
+        everybody = Budgeted(self.model or self._named(), self.ledger)
+        members = {e.special.model: door for e in self._experts() if (door := self._door(e))}
+        if not members:
+            return everybody
+        from meta_tui.models.local import Cast
+
+        return Cast(everybody, members)
+
+    def _door(self, expert: Expert) -> Model | None:
+        """Whoever answers for a special expert, if it is not the model that answers all others."""
+        from meta_tui.models.limits import Budgeted
+
+        if expert.door is None and not expert.base_url:
+            return None
+        door = expert.door or self._layered(self._provider(expert.base_url), expert.base_url)
+        return Budgeted(door, self.ledger) if expert.paid or expert.base_url else door
 
     def _named(self) -> Model:
         name = self.settings.model
@@ -371,12 +416,12 @@ class Session:
             self._closers.append(made)
         return made
 
-    def _provider(self) -> Model:
+    def _provider(self, base_url: str = "") -> Model:
         from meta_tui.models.litellm_model import LitellmModel
 
         chosen = self.settings
         live = LitellmModel(
-            chosen.base_url or None,
+            base_url or chosen.base_url or None,
             timeout=chosen.timeout,
             deadline=chosen.deadline,
             retries=chosen.retries,
@@ -384,7 +429,7 @@ class Session:
         self._closers.append(live)
         return live
 
-    def _layered(self, live: Model) -> Model:
+    def _layered(self, live: Model, base_url: str = "") -> Model:
         """A live model behind the gate and the cache."""
         from meta_tui.models.limits import Gate, Gated
 
@@ -394,7 +439,7 @@ class Session:
             return gated
         from meta_tui.models.cached import CachedModel
 
-        cached = CachedModel(gated, store.home().cache, chosen.base_url or None)
+        cached = CachedModel(gated, store.home().cache, base_url or chosen.base_url or None)
         self._closers.append(_Closing(cached))
         return cached
 
@@ -471,13 +516,22 @@ class _Closing:
 @dataclass(frozen=True, slots=True)
 class Renamed:
     """A model that is asked under another name than the log has: a fork of a run whose model is
-    not to be had is continued by this one. `how.sent` says so."""
+    not to be had is continued by this one. `how.sent` says so.
+
+    Args:
+        model: answers.
+        name: its own name.
+        instead_of: the name in the log; requests to others (a special expert) pass as they are.
+    """
 
     model: Model
     name: str
+    instead_of: str
 
     async def answer(self, call: Call, tell: Tell) -> Answer:
         """The reply of the model below to the request under its own name."""
+        if call.request.params.model != self.instead_of:
+            return await self.model.answer(call, tell)
         params = msgspec.structs.replace(call.request.params, model=self.name)
         asked = Call(
             Request(call.request.messages, params),
@@ -501,7 +555,9 @@ async def solve(
 
     Raises:
         RecordError: the log cannot be written.
+        UsageError: an expert of the run is not to be had here.
     """
+    session.check(planned.started.settings)
     doors = session.doors()
     return await sources.live(
         planned.method,
@@ -528,14 +584,18 @@ async def resume(
         samples: those of its stream, where they are not found again by their names.
 
     Raises:
-        UsageError: there is nothing to resume.
+        UsageError: there is nothing to resume, or an expert of the run is not to be had here.
     """
-    recording = sources.resumable(read(path), path)
+    recorded = read(path)
+    session.check(recorded.started.settings)
+    recording = sources.resumable(recorded, path)
     session.charge(recording)
     doors = session.doors()
     name = model_name(session.settings)
     if doors.model is not None and name != recording.started.model:
-        doors = Doors(Renamed(doors.model, name), doors.code, doors.embedder, doors.scorer)
+        doors = Doors(
+            Renamed(doors.model, name, recording.started.model), doors.code, doors.embedder, doors.scorer
+        )
     if recording.started.stream:
         doors = with_scorer(doors, samples or known_samples(recording.started))
     return await sources.resume(path, doors, consumers=consumers, stop=stop, fresh=session.fresh)
