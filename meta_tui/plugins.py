@@ -9,7 +9,7 @@ or a task must look like is not known here: the room that a group belongs to say
 from __future__ import annotations
 
 import contextlib
-import sys
+import io
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
@@ -141,11 +141,11 @@ def _unnameable(plugin: Plugin, taken: Collection[str]) -> str:
 
 @cache
 def _imported(plugin: Plugin) -> tuple[Any, str]:
-    """The object, or what went wrong. Whatever it prints while it is imported goes to stderr, so
-    that JSON on stdout stays whole."""
+    """The object, or what went wrong. What it prints while it is imported is dropped: it would
+    stand in the middle of our JSON."""
     point = next(point for other, point in _entries(plugin.group) if other == plugin)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(io.StringIO()):
             return point.load(), ""
     except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code: its failure is a line
         return None, f"{type(error).__name__}: {error}"
