@@ -88,7 +88,7 @@ def _body(block: Block) -> Iterator[Line]:
             lead = _LEADS[block.kind]
             for number, text in enumerate(safe(block.text).split("\n")):
                 yield Line(text, block.kind, "  " if number else lead, "  ")
-        case "reply" if not block.open and "```" in block.parts[0][:HIGHLIGHTED]:
+        case "reply" if not block.open and "```" in "".join(block.parts[:1])[:HIGHLIGHTED]:
             yield from _fenced(safe(block.text))
         case _:
             yield from _guttered(block)
