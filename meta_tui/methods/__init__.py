@@ -38,6 +38,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "meta_reasoning": ("meta_tui.methods.meta_reasoning", "MetaReasoning"),
     "direct_control": ("meta_tui.methods.direct_control", "DirectControl"),
     "rlm": ("meta_tui.methods.rlm", "RLM"),
+    "meta_n": ("meta_tui.methods.meta_n.method", "MetaN"),
 }
 """Method id -> (module, class): meta-tui's own, and those that were registered in this process."""
 

@@ -94,9 +94,7 @@ def helper(fenced: str, source: str) -> HelperKept | None:
     node = next((one for one in functions if one.name == fenced), functions[-1])
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     signature = f"{node.name}({ast.unparse(node.args)}){returns}"
-    return HelperKept(
-        name=node.name, source=source, signature=signature, doc=ast.get_docstring(node) or ""
-    )
+    return HelperKept(name=node.name, source=source, signature=signature, doc=ast.get_docstring(node) or "")
 
 
 def staged(one: HelperKept) -> str:

@@ -107,7 +107,9 @@ def _mention(node: ast.AST) -> str:
         case ast.Attribute(attr=name) if name in ATTRIBUTES:
             return f"reaches for {name}"
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in BY_NAME:
-            texts = [one.value for one in args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            texts = [
+                one.value for one in args if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
             bad = next((part for text in texts for part in text.split(".") if part in ATTRIBUTES), "")
             return f"reaches for {bad} through {name}" if bad else ""
         case ast.Global(names=names):
