@@ -102,6 +102,12 @@ class Reply(Value, frozen=True, dict=True):
         """The assistant message that this reply adds to a history."""
         return Message("assistant", self.text, self.tool_calls)
 
+    @property
+    def shown(self) -> str:
+        """The text and below it its tool calls, one a line: what people read and compare."""
+        calls = [f"tool call {call.name}({call.arguments})" for call in self.tool_calls]
+        return "\n".join([self.text] * bool(self.text) + calls)
+
 
 class Params(Value, frozen=True, dict=True):
     """Everything beside the messages that can change an output. Absent (None) is not a default.

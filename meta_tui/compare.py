@@ -68,7 +68,7 @@ def steps(events: Sequence[AnyEvent]) -> list[Step]:
             case SpanStarted():
                 names[event.span] = event.name
             case Replied():
-                found.append(Step(number, who, "reply", event.reply.text))
+                found.append(Step(number, who, "reply", event.reply.shown))
             case CodeFinished(result=result):
                 found.append(Step(number, who, f"code {result.status}", result.stdout or result.error))
             case Failed():

@@ -197,8 +197,10 @@ class Plain:
     def _replied(self, event: Replied) -> None:
         if self._streaming == (event.span, event.n) and not self.brief:
             self._end_line()
+            for call in event.reply.tool_calls:
+                self._line(f"  tool call {clean(call.name)}({clean(call.arguments)})")
         else:
-            self._block(self._name(event.span), event.reply.text or "(an empty reply)")
+            self._block(self._name(event.span), event.reply.shown or "(an empty reply)")
         if self._streaming == (event.span, event.n):
             self._streaming = None
         facts = _facts(event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from meta_tui.chat import CodeResult, Message, Params, Program, Reply, Usage
+from meta_tui.chat import CodeResult, Message, Params, Program, Reply, ToolCall, Usage
 from meta_tui.events import (
     Answered,
     AnyEvent,
@@ -192,3 +192,13 @@ def test_an_unknown_price_shows_as_a_dash_never_as_zero() -> None:
 
 def test_a_table_aligns_its_columns_and_flattens_what_would_break_it() -> None:
     assert table([("a", "b\nc"), ("long", "\x1b[1m")], ("x", "y")) == "x     y\na     b c\nlong  ␛[1m"
+
+
+def test_native_tool_calls_are_told_whether_or_not_the_reply_was_heard_as_it_came() -> None:
+    call = ToolCall("c1", "read_memory", '{"ids":["\x1b[31m0_0"]}')
+    line = '  tool call read_memory({"ids":["␛[31m0_0"]})\n'
+    assert shown(started(), asked(), Replied(0, Reply("I look.", (call,)))).endswith(f"  I look.\n{line}")
+    assert shown(started(), asked(), Replied(0, Reply("", (call,)))).endswith(f"Meta Model\n{line}")
+    heard = shown(started(), asked(), Delta(0, "I look."), Replied(0, Reply("I look.", (call,))))
+    assert heard.endswith(f"  I look.\n{line}")
+    assert heard.count("I look.") == 1

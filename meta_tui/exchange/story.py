@@ -146,7 +146,7 @@ class _Teller:
             case Requested():
                 self._request(event)
             case Replied():
-                self._add(event.span, "reply", event.reply.text or "(an empty reply)", _reply_note(event))
+                self._add(event.span, "reply", event.reply.shown or "(an empty reply)", _reply_note(event))
             case CodeStarted():
                 self._code(event)
             case CodeFinished():

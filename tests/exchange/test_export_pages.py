@@ -65,7 +65,7 @@ def test_the_page_holds_every_reply_output_and_the_answer(path):
     texts = [passage["text"] for passage in data["passages"]]
     for event in recording.events:
         if isinstance(event, Replied):
-            assert event.reply.text in texts
+            assert event.reply.shown in texts
         if isinstance(event, CodeFinished) and event.result.stdout.strip():
             assert event.result.stdout.rstrip() in texts
         if isinstance(event, Answered):
@@ -171,3 +171,12 @@ async def test_a_file_that_cannot_be_written_is_an_error_with_a_reason(solved, t
 
     with pytest.raises(RecordError, match="cannot write"):
         await exporting.write(solved, "md", tmp_path / "no" / "run.md")
+
+
+def test_tool_calls_stand_in_the_page_and_in_the_document():
+    path = store.find("staged-native")
+    told = story.tell(runlog.read(path).events, path.stem)
+    texts = [passage["text"] for passage in data_of(html.page(told))["passages"]]
+    assert 'tool call finish({"memory_id":"1_1"})' in texts
+    assert 'tool call read_memory({"ids":["0_0"]})' in markdown.document(told)
+    assert "(an empty reply)" not in markdown.document(told)

@@ -137,3 +137,23 @@ async def test_the_run_screen_opens_it_with_t_and_says_so_where_there_is_nothing
             assert isinstance(app.screen, ArtifactsScreen) == opens
             if opens:
                 assert [row.id for row in app.screen.rows] == ["0_0", "1_0", "0_1"]
+
+
+async def test_a_reply_of_tool_calls_alone_is_shown_as_those_calls():
+    """A provider's native calls mostly come without any text."""
+
+    async def source(feed, stop):
+        for event in read(SHIPPED / "staged-native.jsonl").events:
+            feed(event)
+
+    screen = RunScreen(source, title="staged-native", speed=0, fps=0)
+    app = MetaApp(lambda: screen, fps=0)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        screen.flush()
+        screen.transport.to_end()
+        screen.flush()
+        await pilot.pause()
+        said = "\n".join(pane.text for pane in screen.panes.values())
+        assert 'tool call finish({"memory_id":"1_1"})' in said
+        assert "(an empty reply)" not in said
