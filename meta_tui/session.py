@@ -100,9 +100,13 @@ def plan(
     if knowledge is not None:
         chosen |= as_setting(knowledge, settings.method)
     chosen |= _experts(settings, cast)
+    if stream and hasattr(methods.method_class(settings.method), "prepared"):
+        chosen |= methods.method_class(settings.method).prepared(stream)
     method = methods.build(settings.method, chosen | dict(method_settings or {}))
     if stream and not getattr(method, "streams", False):
-        raise UsageError(f"{settings.method} takes one question; for a stream give --method mc2, cot or bot")
+        raise UsageError(
+            f"{settings.method} takes one question; for a stream give --method meta_n, mc2, cot or bot"
+        )
     history = history_of(continues) if continues else ()
     run = store.new_run_id()
     started = sources.header(
@@ -182,13 +186,51 @@ class TaskScorer:
                 f"the right answer of {sample or 'this question'} is not known here; give the stream's file "
                 "again with --stream, or run without labels (--set label_source=none)",
             )
-        reply = f"{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}"
-        made = await grade(self.samples[sample], reply, self.grader, self.execute)
+        made = await grade(self.samples[sample], _as_reply(answer), self.grader, self.execute)
         return self.grader, float(made.verdict == "correct"), ""
 
 
-def with_scorer(doors: Doors, samples: Iterable[Sample]) -> Doors:
-    """The doors, with one that grades answers to these samples."""
+@dataclass(frozen=True, slots=True)
+class ContinuousScorer:
+    """Grades on a continuous scale, with a word of feedback, for methods that climb: the grader's
+    score in [0, 1], and for a grid of the right size the share of right cells. The metric is
+    `score`, or `invalid` for an answer that breaks a rule of its task.
+
+    Args:
+        samples: by their names.
+        execute: runs programs, for families whose answers are code.
+        grader: which grader of the family.
+    """
+
+    samples: Mapping[str, Sample]
+    execute: Execute | None = None
+    grader: GraderName = "strict"
+
+    async def score(self, sample: str, answer: str) -> tuple[str, float, str]:
+        """(`score` or `invalid`, a number from 0 to 1, what a task's checker says).
+
+        Raises:
+            CallFailed: no such sample is known here.
+        """
+        if sample not in self.samples:
+            raise CallFailed(
+                "unsupported",
+                f"the right answer of {sample or 'this question'} is not known here; give the stream's file "
+                "again with --stream",
+            )
+        made = await grade(self.samples[sample], _as_reply(answer), self.grader, self.execute)
+        cells = made.details.get("cell_accuracy")
+        value = made.score if cells is None else max(made.score, float(cells))
+        valid = made.verdict == "correct" or value > 0 or bool({"value", "nmse"} & set(made.details))
+        return ("score" if valid else "invalid"), value, str(made.details.get("feedback", ""))
+
+
+def _as_reply(answer: str) -> str:
+    return f"{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}"
+
+
+def with_scorer(doors: Doors, samples: Iterable[Sample], method: str = "") -> Doors:
+    """The doors, with one that grades answers to these samples as the method wants it."""
     known = {sample.id: sample for sample in samples}
     code = doors.code
 
@@ -196,7 +238,9 @@ def with_scorer(doors: Doors, samples: Iterable[Sample]) -> Doors:
         assert code is not None
         return (await code.execute(program))[0]
 
-    return Doors(doors.model, code, doors.embedder, TaskScorer(known, execute if code else None))
+    continuous = bool(method) and getattr(methods.method_class(method), "graded", "") == "continuous"
+    kind = ContinuousScorer if continuous else TaskScorer
+    return Doors(doors.model, code, doors.embedder, kind(known, execute if code else None))
 
 
 def history_of(recording: Recording) -> tuple[Message, ...]:
@@ -562,7 +606,7 @@ async def solve(
     return await sources.live(
         planned.method,
         planned.started,
-        with_scorer(doors, planned.samples) if planned.samples else doors,
+        with_scorer(doors, planned.samples, planned.method.id) if planned.samples else doors,
         log=planned.log,
         consumers=consumers,
         stop=stop,
@@ -597,7 +641,7 @@ async def resume(
             Renamed(doors.model, name, recording.started.model), doors.code, doors.embedder, doors.scorer
         )
     if recording.started.stream:
-        doors = with_scorer(doors, samples or known_samples(recording.started))
+        doors = with_scorer(doors, samples or known_samples(recording.started), recording.started.method)
     return await sources.resume(path, doors, consumers=consumers, stop=stop, fresh=session.fresh)
 
 
