@@ -67,6 +67,7 @@ _DOWN = CallFailed("server", "the server is down")
 _CHECK = call_text("Expert Proofreader", "Check that 6 * 7 = 42. Künftig bitte auf Deutsch — ✓")
 _PYTHON = call_text("Expert Python", "Print 6 times 7.")
 _TWO = 'Expert Ada:\n"""\nfirst\n"""\n\nExpert Bob:\n"""\nsecond\n"""'
+_ABOVE = call_text("Expert Proofreader", "Check the solution above.")
 
 CASES = (
     Case("standard", "standard", (FINAL,)),
@@ -114,6 +115,55 @@ CASES = (
         "meta_prompting",
         (_DOWN, _TWO, "one", _DOWN, _CHECK, "fine", _DOWN, _DOWN, FINAL),
         preset="published",
+    ),
+    Case("at_once", "meta_prompting", (_TWO, "one", "two", FINAL), settings={"several": "at_once"}),
+    Case("one_a_round", "meta_prompting", (_TWO, "one", FINAL), settings={"several": "one"}),
+    Case(
+        "history_summarised",
+        "meta_prompting",
+        (_CHECK, "x" * 2000, _CHECK, "no", "a summary", _CHECK, "yes", "a later summary", FINAL),
+        settings={"history_tokens": 500, "history_keep": 1},
+    ),
+    Case(
+        "nudged",
+        "meta_prompting",
+        (_ABOVE, _ABOVE, "as you say", _ABOVE, FINAL),
+        settings={"nudge": "reask"},
+    ),
+    Case("remarked", "meta_prompting", (_ABOVE, "what?", FINAL), settings={"nudge": "show"}),
+    Case(
+        "special_experts",
+        "meta_prompting",
+        (_TWO, "found", "another model's word", FINAL),
+        settings={
+            "experts": [
+                {"name": "Expert Ada", "model": "function:Expert Ada", "about": "finds things."},
+                {"name": "expert b*", "model": "other/model"},
+            ]
+        },
+    ),
+    Case(
+        "special_experts_fail",
+        "meta_prompting",
+        (_TWO, CallFailed("timeout", "nothing came within 30 s"), FINAL),
+        (CodeResult("error", "half", "ZeroDivisionError", line=1),),
+        settings={
+            "experts": [
+                {"name": "Expert Ada", "model": "command:Expert Ada"},
+                {"name": "Expert Bob", "program": {"code": "1 / 0"}},
+            ]
+        },
+    ),
+    Case(
+        "temperatures",
+        "meta_prompting",
+        (_TWO, "one\n42", "two\n43", "three\n42", "hot", _DOWN, "a summary", FINAL),
+        settings={
+            "experts": [
+                {"name": "Expert Ada", "temperatures": [0, 0.5, 1], "merge": "majority"},
+                {"name": "Expert Bob", "temperatures": [1, 2], "merge": "summary"},
+            ]
+        },
     ),
     Case("gives_up", "standard", (_DOWN,) * 3, settings={"tries": 3}, status="failed"),
     Case("expert_fails", "meta_prompting", (_CHECK, _DOWN), status="failed"),

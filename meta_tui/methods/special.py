@@ -112,8 +112,8 @@ class Special(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         except Stopped:
             raise
         except CallFailed as error:
-            reason = (error.message or error.kind)[:REASON].rstrip(". ")
-            return f"[There is no result: {reason}. Change the instruction, or go on without this expert.]"
+            reason = (error.message or error.kind)[:REASON].rstrip()
+            return f"[There is no result. Change the instruction, or go on without this expert.]\n{reason}"
         return _shown(reply.text) or "[It ended without a word.]"
 
     async def _several(self, expert: Run, instruction: str, messages: Sequence[Message]) -> str:

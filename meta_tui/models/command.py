@@ -53,8 +53,9 @@ class CommandExpert:
         finally:
             started.kill()
         if code is None:
-            said = f"; it had printed: {started.out.text()[-300:]}" if started.out.kept else ""
-            raise CallFailed("timeout", f"no end within {self.seconds:g} s, so it was killed{said}")
+            said = " ".join("".join(started.out.kept)[:300].split())
+            printed = f"; it had printed: {said}" if said else ""
+            raise CallFailed("timeout", f"it did not end within {self.seconds:g} s and was killed{printed}")
         return answered(_with_exit_code(started, code), began)
 
 

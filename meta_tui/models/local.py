@@ -63,8 +63,10 @@ class FunctionExpert:
             async with asyncio.timeout(self.seconds):
                 result = await in_thread(work)
         except TimeoutError:
-            left = "it is left running, and its result will be thrown away"
-            raise CallFailed("timeout", f"no result within {self.seconds:g} s; {left}") from None
+            left = "it is left running, and what it gives back will be thrown away"
+            raise CallFailed("timeout", f"nothing came within {self.seconds:g} s; {left}") from None
+        except CallFailed as error:
+            raise CallFailed(error.kind, _with_prints(error.message, printed.text())) from error
         return answered(_with_prints(_cut(result), printed.text()), began)
 
 

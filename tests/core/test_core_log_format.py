@@ -91,6 +91,11 @@ def test_every_id_is_the_digest_that_the_design_names(log: Path) -> None:
             assert line["id"] == sha256(text).hexdigest()[:16], raw
 
 
+def _whole(params: dict[str, Any]) -> dict[str, Any]:
+    """1.0 is written as 1 where keys are made."""
+    return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in params.items()}
+
+
 def test_requests_written_as_keep_and_new_give_the_keys_again(log: Path) -> None:
     """Rebuilt here from the lines alone: messages by id, keep of the same span's last request."""
     found = objects(log)
@@ -99,6 +104,7 @@ def test_requests_written_as_keep_and_new_give_the_keys_again(log: Path) -> None
     texts: dict[str, dict[str, str]] = {}
     last: dict[str, list[str]] = {}
     requests = 0
+    sets = {line["id"]: _whole(line["params"]) for line in found if line["e"] == "Params"}
     for line in found:
         if line["e"] == "Message":
             texts[line["id"]] = {"role": line["role"], "content": line["content"]}
@@ -109,7 +115,7 @@ def test_requests_written_as_keep_and_new_give_the_keys_again(log: Path) -> None
             span = line.get("span", "")
             ids = last.get(span, [])[: line.get("keep", 0)] + line["new"]
             last[span] = ids
-            own = {"model": "scripted"} if "params" in line else params
+            own = sets[line["params"]] if "params" in line else params
             digests = [sha256(canonical(texts[id_])).hexdigest() for id_ in ids]
             assert line["key"] == sha256(canonical({"v": 1, "params": own, "messages": digests})).hexdigest()
             requests += 1
