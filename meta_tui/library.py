@@ -70,23 +70,9 @@ async def solve_async(
         ReplayError: a cassette was followed and the run is not the recorded one.
         RecordError: the log cannot be written.
     """
-    named = model if isinstance(model, str) else type(model).__name__
-    own = None if isinstance(method, str) else method
-    chosen = config.resolve(
-        {"model": named or None, "method": method if own is None and method else None, **options}
+    planned, live = prepare(
+        question, model=model, method=method, settings=settings, experts=experts, **options
     )
-    cast = None if experts is None else given(experts)
-    live = session.Session(chosen.settings, model=None if isinstance(model, str) else model, cast=cast)
-    planned = session.plan(
-        question,
-        _runnable(chosen.settings, own),
-        method_settings=settings if own is None else None,
-        cast=cast if own is None else (),
-    )
-    if own is not None:
-        own = _with_experts(own, cast)
-        started = msgspec.structs.replace(planned.started, method=own.id, settings=settings_of(own))
-        planned = session.Plan(own, started, planned.log)
     if log is not None:
         planned = _replace_plan(planned, log=Path(log))
     consumers = [on_event] if on_event else []
@@ -105,6 +91,40 @@ async def solve_async(
         return result
     finally:
         await live.aclose()
+
+
+def prepare(
+    question: str,
+    *,
+    model: Model | str = "",
+    method: Method | str = "",
+    settings: Mapping[str, Any] | None = None,
+    experts: Mapping[str, Given] | None = None,
+    **options: Any,
+) -> tuple[session.Plan, session.Session]:
+    """What `solve_async` is about to run, and the doors that it would use, still closed.
+
+    Raises:
+        UsageError: a setting or a value that does not exist.
+    """
+    named = model if isinstance(model, str) else type(model).__name__
+    own = None if isinstance(method, str) else method
+    chosen = config.resolve(
+        {"model": named or None, "method": method if own is None and method else None, **options}
+    )
+    cast = None if experts is None else given(experts)
+    live = session.Session(chosen.settings, model=None if isinstance(model, str) else model, cast=cast)
+    planned = session.plan(
+        question,
+        _runnable(chosen.settings, own),
+        method_settings=settings if own is None else None,
+        cast=cast if own is None else (),
+    )
+    if own is not None:
+        own = _with_experts(own, cast)
+        started = msgspec.structs.replace(planned.started, method=own.id, settings=settings_of(own))
+        planned = session.Plan(own, started, planned.log)
+    return planned, live
 
 
 def _with_experts(own: Method, cast: Iterable[Expert] | None) -> Method:
