@@ -18,11 +18,12 @@ from meta_tui.errors import LogError, MetaTuiError, RecordError
 from meta_tui.evaluation import leases
 from meta_tui.evaluation.cells import Cell
 from meta_tui.events import Origin, RunFinished, Scored, StreamItem
-from meta_tui.methods import build
+from meta_tui.methods import build, method_class
 from meta_tui.methods.artifacts import answer_of
 from meta_tui.protocol import MARKER, QUOTES, final_answer
 from meta_tui.run import Doors, Regrade, RunResult, Stop
 from meta_tui.runlog import last_event
+from meta_tui.session import with_scorer
 from meta_tui.tasks import Execute, Sample, family, grade
 
 DONE = ("answered", "completed", "no_answer")
@@ -191,13 +192,16 @@ async def _beat(held: set[Path]) -> None:
 
 async def _run(bench: Bench, cell: Cell, path: Path, stop: Stop) -> RunResult:
     grade_ = None if cell.stream else _regrade(cell.sample, bench)
-    doors = bench.doors[cell.model]
+    doors, settings = bench.doors[cell.model], dict(cell.variant.settings)
+    if cell.stream and hasattr(method_class(cell.variant.method), "prepared"):
+        doors = with_scorer(doors, cell.stream, cell.variant.method)
+        settings |= method_class(cell.variant.method).prepared(cell.stream)
     if path.exists():
         try:
             return await sources.resume(path, doors, stop=stop, fresh=bench.fresh, grade=grade_)
         except LogError:
             path.rename(path.with_suffix(".damaged"))
-    method = build(cell.variant.method, cell.variant.settings)
+    method = build(cell.variant.method, settings)
     started = sources.header(
         method,
         _question(cell),

@@ -564,10 +564,19 @@ class Work:
         self.run.store("archive_best", str(iteration), title, body(record), [best.id])
 
     async def finish(self, reason: StopReason, seed: Candidate | None) -> Solution:
-        """Held-out tasks, where each task goes, and why the run ended."""
+        """Held-out tasks, the answers of the result (the best chain's; under the guard the retained
+        ones), where each task goes, and why the run ended."""
         best = self.archive.best
+        answers = {task: trace.answer for task, trace in best.traces.items()}
         for one in dict.fromkeys([SEED, best.id]) if self.held else ():
-            await self.apart(next(c for c in self.archive.members if c.id == one))
+            traces = await self.apart(next(c for c in self.archive.members if c.id == one))
+            answers |= {task: trace.answer for task, trace in traces.items()}
+        if self.method.guard:
+            answers |= {task: trace.answer for task, (trace, _) in self.archive.bests.items()}
+        for item in (*self.tasks, *self.held):
+            async with self.run.span("instance", item.sample) as inner:
+                if answers[item.sample]:
+                    inner.answered(answers[item.sample])
         if self.method.guard:
             routes = {task: holder for task, (_, holder) in self.archive.bests.items()}
             record = Routed(tasks=routes, mean=self.archive.task_mean)
@@ -584,7 +593,7 @@ class Work:
         self.run.store("stop", reason, title, body(stop), [best.id])
         return Solution(None, reason, status="completed")
 
-    async def apart(self, candidate: Candidate) -> None:
+    async def apart(self, candidate: Candidate) -> dict[str, Trace]:
         """A chain on the held-out tasks."""
         async with self.run.span("held_out", candidate.id) as inner:
             traces = await self.evaluated(inner, candidate.chain, self.held)
@@ -594,6 +603,7 @@ class Work:
             )
             title = f"held-out mean {shown(record.mean)}"
             inner.store("held_out", candidate.id, title, body(record), [candidate.id])
+            return traces
 
 
 def _higher(a: float | None, b: float | None) -> float | None:
