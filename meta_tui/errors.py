@@ -117,7 +117,17 @@ class ReplayError(MetaTuiError):
 
 
 class CassetteMiss(ReplayError):
-    """A request that the log does not hold; the message shows the nearest recorded one."""
+    """A request that the log does not hold; the message shows the nearest recorded one.
+
+    `wanted` is the request as text, `recorded` the nearest recorded one and `line` its line in the
+    log; they are empty and 0 where the log holds no request, or the effect is no request.
+    """
+
+    def __init__(self, message: str, wanted: str = "", recorded: str = "", line: int = 0) -> None:
+        super().__init__(message)
+        self.wanted = wanted
+        self.recorded = recorded
+        self.line = line
 
 
 class Difference(ReplayError):

@@ -173,7 +173,7 @@ class Journal:
             return Unfinished(
                 f"{self._place(effect)}: the log ends before the outcome; unfinished: resume it"
             )
-        return CassetteMiss(self._miss(effect))
+        return self._miss(effect)
 
     def check_reached(self) -> None:
         """After a replay: everything that was recorded must have happened.
@@ -243,7 +243,7 @@ class Journal:
 
     def _difference(self, recorded: AnyEvent, line: int, event: AnyEvent) -> Difference | CassetteMiss:
         if isinstance(event, Requested) and not self._was_recorded(event):
-            return CassetteMiss(self._miss(event))
+            return self._miss(event)
         return Difference(f"line {line} ({self._place(event)}): {_first_difference(recorded, event)}")
 
     def _was_recorded(self, event: Requested) -> bool:
@@ -255,15 +255,19 @@ class Journal:
         if self._recording.finished is None:
             return Unfinished(f"{self._place(event)}: the log ends here; unfinished: resume it")
         if isinstance(event, Requested) and not self._was_recorded(event):
-            return CassetteMiss(self._miss(event))
+            return self._miss(event)
         return Difference(f"{self._place(event)}: {describe(event)} was not recorded")
 
-    def _miss(self, effect: Effect) -> str:
+    def _miss(self, effect: Effect) -> CassetteMiss:
         text = f"not recorded: {self._place(effect)}, key {effect.key[:16]}, draw {effect.draw}"
         if not isinstance(effect, Requested) or self._recording is None:
-            return text
-        nearest = _nearest(effect, self._recording)
-        return f"{text}; {nearest}" if nearest else f"{text}; the log holds no request at all"
+            return CassetteMiss(text)
+        wanted = _as_text(effect)
+        found = _nearest(effect, self._recording)
+        if found is None:
+            return CassetteMiss(f"{text}; the log holds no request at all", wanted)
+        request, line = found
+        return CassetteMiss(f"{text}; {_how_near(effect, request, line)}", wanted, _as_text(request), line)
 
 
 def _stopped(outcome: Result) -> bool:
@@ -357,19 +361,28 @@ def _text_difference(old: str, new: str) -> str:
     return f"recorded {len(before)} lines, now {len(after)}"
 
 
-def _nearest(event: Requested, recording: Recording) -> str:
+def _as_text(request: Requested) -> str:
+    """What was sent, for eyes."""
+    return "\n".join(f"── {message.role} ──\n{message.content}" for message in request.messages)
+
+
+def _nearest(event: Requested, recording: Recording) -> tuple[Requested, int] | None:
+    """The recorded request that is most like another, and its line."""
     requests = [
         (r, line)
         for r, line in zip(recording.events, recording.lines, strict=True)
         if isinstance(r, Requested)
     ]
     if not requests:
-        return ""
+        return None
     wanted = event.messages[-1].content if event.messages else ""
     shared = {id(r): _shared(r, event) for r, _ in requests}
     best = max(shared.values())
     close = [(r, line) for r, line in requests if shared[id(r)] == best][:20]
-    request, line = max(close, key=lambda pair: _likeness(pair[0], wanted))
+    return max(close, key=lambda pair: _likeness(pair[0], wanted))
+
+
+def _how_near(event: Requested, request: Requested, line: int) -> str:
     if request.key == event.key:
         return f"the nearest recorded request, line {line}, is the same request at another place or draw"
     return f"the nearest recorded request is line {line}; {_message_difference(request, event)}"

@@ -377,10 +377,14 @@ async def rerun_code(recording: Recording, runner: CodeRunner) -> list[str]:
         if not isinstance(event, CodeFinished) or event.result.status == "timeout":
             continue
         result, _ = await runner.execute(programs[event.span, event.n])
-        for name, old, new in _code_facts(event.result, result):
-            if old != new:
-                differences.append(f"line {line}: {name} was {old!r:.200}, is {new!r:.200}")
+        differences += [f"line {line}: {words}" for words in code_differences(event.result, result)]
     return differences
+
+
+def code_differences(old: CodeResult, new: CodeResult) -> list[str]:
+    """What two results of one program differ in, compared as `rerun_code` does."""
+    facts = _code_facts(old, new)
+    return [f"{name} was {a!r:.200}, is {b!r:.200}" for name, a, b in facts if a != b]
 
 
 def _code_facts(old: CodeResult, new: CodeResult) -> list[tuple[str, Any, Any]]:
@@ -432,6 +436,7 @@ __all__ = [
     "RecordMode",
     "check_finished",
     "check_log",
+    "code_differences",
     "fork",
     "header",
     "live",

@@ -67,7 +67,8 @@ class MetaApp(App[int]):
     TITLE = "meta-tui"
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(("help", "settings", "theme")),
+        *bindings(("help", "settings", "theme", "wrap")),
+        Binding(KEYS["jump"].keys[0], "jump", show=False, priority=True, id="jump"),
         Binding("ctrl+q", "quit", show=False, priority=True),
     ]
 
@@ -87,6 +88,7 @@ class MetaApp(App[int]):
         self.playback_only = playback_only
         self.marked: Path | None = None
         self.prompts = 0
+        self.wrapped = True
         self._signal = ""
         for own in theme.THEMES.values():
             self.register_theme(own)
@@ -245,6 +247,27 @@ class MetaApp(App[int]):
         elif not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen())
 
+    def action_wrap(self) -> None:
+        """Wrap long lines in all panes, or show each on one row."""
+        from meta_tui.tui import handing
+        from meta_tui.tui.widgets.pane import Pane
+
+        self.wrapped = not self.wrapped
+        for screen in self.screen_stack:
+            for pane in screen.query(Pane):
+                pane.wrap_lines(self.wrapped)
+        words = "wrapped" if self.wrapped else "not wrapped; shift+left and shift+right move them"
+        handing.note(self, f"long lines are {words}")
+
+    def action_jump(self) -> None:
+        """A letter on all that can have the focus."""
+        from meta_tui.tui.screens.jump import JumpScreen, go, targets
+
+        if isinstance(self.screen, JumpScreen):
+            self.screen.dismiss(None)
+        elif found := targets(self.screen):
+            self.push_screen(JumpScreen(found), go)
+
     def action_theme(self) -> None:
         """The next of our themes."""
         from meta_tui.tui import handing
@@ -256,7 +279,7 @@ class MetaApp(App[int]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every action of the screen that is open, and the themes, for the palette."""
-        for name in (*getattr(screen, "ACTIONS", ()), "settings", "theme", "quit"):
+        for name in (*getattr(screen, "ACTIONS", ()), "jump", "wrap", "settings", "theme", "quit"):
             key = KEYS[name]
             target = screen if hasattr(screen, f"action_{name}") else self
             yield SystemCommand(f"{key.hint}  ({key.shown})", key.meaning, _action(target, name))

@@ -35,6 +35,7 @@ class Key(NamedTuple):
 _TABLE = (
     Key("help", ("question_mark", "f1"), "?", "Help", "Explain this screen and its keys."),
     Key("command_palette", ("ctrl+p",), "ctrl+p", "Commands", "Find any action by its name."),
+    Key("jump", ("ctrl+o",), "ctrl+o", "Jump", "Put a letter on all that can have the focus; press it."),
     Key("back", ("escape", "q"), "q", "Back", "Leave this screen; a running solve is never stopped unasked."),
     Key("quit", ("ctrl+q",), "ctrl+q", "Quit", "Leave meta-tui."),
     Key("open", ("enter",), "enter", "Open", "Open what is selected."),
@@ -66,8 +67,17 @@ _TABLE = (
     ),
     Key("next", ("n",), "n", "Next", "To the next place found, or the next difference."),
     Key("previous", ("N",), "N", "Previous", "To the previous place found, or the previous difference."),
+    Key("timeline", ("T",), "T", "Timeline", "Show or hide the calls along the run's time."),
     Key("artifacts", ("t",), "t", "Artifacts", "Show what workers left: tree, graph, memory, budget."),
     Key("inspect", ("i",), "i", "Inspect", "Show the call exactly as it was sent and answered."),
+    Key("program", ("P",), "P", "Program", "Show a program: code, output, limits; run it again here."),
+    Key(
+        "rerun",
+        ("exclamation_mark",),
+        "!",
+        "Run again",
+        "Run the recorded program again in the sandbox here and compare; no model is asked.",
+    ),
     Key("view", ("v",), "v", "View", "The next view of the same thing."),
     Key(
         "markdown",
@@ -76,6 +86,9 @@ _TABLE = (
         "Markdown",
         "Read the last reply of the focused pane as Markdown, or as it is.",
     ),
+    Key("wrap", ("w",), "w", "Wrap", "Wrap long lines, or show each on one row."),
+    Key("left", ("shift+left",), "shift+left", "Left", "Unwrapped lines: back to their left."),
+    Key("right", ("shift+right",), "shift+right", "Right", "Unwrapped lines: on to their right."),
     Key("copy", ("y",), "y", "Copy", "Copy what is focused to the terminal's clipboard."),
     Key("save", ("Y",), "Y", "Save", "Write what is focused to a file."),
     Key("compare", ("d",), "d", "Compare", "Compare two runs: mark one, then choose the other."),
@@ -105,6 +118,9 @@ _TABLE = (
 )
 KEYS: dict[str, Key] = {key.action: key for key in _TABLE}
 """Action -> its key."""
+
+MOVING = ("left", "right")
+"""What only panes understand."""
 
 SCROLLING = ("down", "up", "page_down", "page_up", "half_down", "half_up", "top", "bottom")
 """What panes and lists understand."""

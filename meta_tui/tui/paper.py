@@ -42,7 +42,7 @@ HIGHLIGHTED = 20_000
 """Characters of code up to which it is coloured."""
 
 _BAR = "▏ "
-_SIGNS = {"added": "+ ", "removed": "- "}
+_SIGNS = {"added": "+ ", "removed": "- ", "same": "  "}
 _GUTTERS = {
     "asked": _BAR,
     "reasoning": _BAR,
@@ -68,7 +68,7 @@ def block_lines(block: Block, first: bool) -> list[Line]:
     return [Line("", "reply"), *lines]
 
 
-_TIGHT = {"output", "error", "sent", "end", "added", "removed"}
+_TIGHT = {"output", "error", "sent", "end", "added", "removed", "same"}
 """Kinds that belong to what stands before them."""
 
 
@@ -96,8 +96,9 @@ def _body(block: Block) -> Iterator[Line]:
 
 def _guttered(block: Block) -> Iterator[Line]:
     gutter = _GUTTERS.get(block.kind, "")
+    spans = tuple((start, end, f"{block.kind}-word") for start, end in block.marks)
     for text in safe(block.text).split("\n"):
-        yield Line(text, block.kind, gutter, gutter)
+        yield Line(text, block.kind, gutter, gutter, spans)
 
 
 def _code(block: Block) -> Iterator[Line]:

@@ -6,14 +6,12 @@ cannot be seen. What is not known is called unknown, never zero.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
-from meta_tui.chat import Message, Params
+from meta_tui.chat import CodeResult, Message, Params
 from meta_tui.display import marked
 from meta_tui.events import (
     AnyEvent,
@@ -28,24 +26,23 @@ from meta_tui.events import (
     ScoreStarted,
 )
 from meta_tui.tui import words
+from meta_tui.tui.sides import COMPARED, difference
 from meta_tui.tui.state import Block, EffectView, code_facts
 
 VIEWS = ("Asked", "Answer", "Facts", "JSON", "Change")
 """Names of the pages, in order."""
 
-COMPARED = 200_000
-"""Characters up to which two requests are compared line by line."""
-
 UNKNOWN = "unknown"
 
 
-def page(view: int, effect: EffectView, before: EffectView | None) -> tuple[Block, ...]:
+def page(view: int, effect: EffectView, before: EffectView | None, line: int = 0) -> tuple[Block, ...]:
     """A page of an effect.
 
     Args:
         view: index into `VIEWS`.
         effect: the call, program, embedding or grade.
         before: the model call that this one is compared with.
+        line: line of its outcome in the log; 0 where it is not known.
     """
     match view:
         case 0:
@@ -53,7 +50,7 @@ def page(view: int, effect: EffectView, before: EffectView | None) -> tuple[Bloc
         case 1:
             return answer(effect)
         case 2:
-            return (Block("reply", (facts(effect),)),)
+            return (Block("reply", (facts(effect, line),)),)
         case 3:
             return tuple(json_blocks(effect))
         case _:
@@ -99,7 +96,7 @@ def answer(effect: EffectView) -> tuple[Block, ...]:
             tools = tuple(Block("sent", (f"tool call {c.name}({c.arguments})",)) for c in reply.tool_calls)
             return (*thought, Block("reply", (text,)), *tools)
         case CodeFinished(result=result):
-            return _result(result.stdout, result.error, result.value)
+            return result_blocks(result)
         case Failed(kind=kind, message=message):
             return (Block("failure", (f"{kind}: {message}" if message else kind,)),)
         case Scored(metric=metric, value=value, feedback=feedback):
@@ -109,18 +106,22 @@ def answer(effect: EffectView) -> tuple[Block, ...]:
     return (Block("sent", ("no answer yet",)),)
 
 
-def _result(stdout: str, error: str, value: Any) -> tuple[Block, ...]:
-    blocks = [Block("output", (marked(stdout) or "(nothing was printed)",))]
-    if error:
-        blocks.append(Block("error", (marked(error),)))
-    if value is not None:
-        blocks += [Block("round", ("result",)), Block("reply", (_pretty(msgspec.json.encode(value)),))]
+def result_blocks(result: CodeResult) -> tuple[Block, ...]:
+    """What a program gave: output, error, value."""
+    blocks = [Block("output", (marked(result.stdout) or "(nothing was printed)",))]
+    if result.error:
+        blocks.append(Block("error", (marked(result.error),)))
+    if result.value is not None:
+        blocks += [Block("round", ("result",)), Block("reply", (_pretty(msgspec.json.encode(result.value)),))]
     return tuple(blocks)
 
 
-def facts(effect: EffectView) -> str:
-    """Everything known beside the texts, one `name  value` a line."""
-    rows = [*_place(effect), *_sent(effect), *_came(effect)]
+def facts(effect: EffectView, line: int = 0) -> str:
+    """Everything known beside the texts, one `name  value` a line; `line` is the outcome's in the log."""
+    fork = (
+        [("line", f"{line} of the log; `meta-tui fork RUN --at {line}` goes on from there")] if line else []
+    )
+    rows = [*_place(effect), *fork, *_sent(effect), *_came(effect)]
     return "\n".join(f"{name:<14}{value}" for name, value in rows)
 
 
@@ -222,16 +223,3 @@ def change(effect: EffectView, before: EffectView | None) -> tuple[Block, ...]:
 
 def _flat(request: Requested) -> str:
     return "\n".join(f"── {message.role} ──\n{marked(message.content)}" for message in request.messages)
-
-
-def difference(old: str, new: str, around: int = 2) -> tuple[Block, ...]:
-    """Added and removed lines with a few equal ones around; empty where the texts are equal."""
-    blocks: list[Block] = []
-    lines = list(difflib.unified_diff(old.split("\n"), new.split("\n"), lineterm="", n=around))
-    for line in lines[2:]:
-        if line.startswith("@@"):
-            blocks.append(Block("round", ("···",)))
-        else:
-            kind = {"+": "added", "-": "removed"}.get(line[:1], "asked")
-            blocks.append(Block(kind, (line[1:],)))  # type: ignore[arg-type]
-    return tuple(blocks)

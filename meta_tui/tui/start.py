@@ -15,8 +15,8 @@ import msgspec
 
 from meta_tui import config, runlog, session, sources, store
 from meta_tui.config import Settings
-from meta_tui.errors import UsageError
-from meta_tui.events import Replied
+from meta_tui.errors import LogError, UsageError
+from meta_tui.events import CodeFinished, Embedded, Failed, Replied
 from meta_tui.models.copy_paste import Ask
 from meta_tui.run import RunResult, Stop
 from meta_tui.runlog import Recording
@@ -134,6 +134,21 @@ def _resuming(log: Path) -> Callable[[session.Session, Emit, Stop], Awaitable[Ru
 def recorded(log: Path) -> RunState:
     """The state at the end of a log."""
     return apply_all(EMPTY, runlog.read(log).events)
+
+
+def lines_of(path: Path) -> dict[tuple[str, int], int]:
+    """(span, n) -> line of the last outcome of a call, as `fork --at` takes it; empty where the log
+    cannot be read (yet)."""
+    try:
+        recording = runlog.read(path)
+    except (LogError, OSError):
+        return {}
+    pairs = zip(recording.events, recording.lines, strict=True)
+    return {(event.span, event.n): line for event, line in pairs if isinstance(event, OUTCOMES)}
+
+
+OUTCOMES = (Replied, CodeFinished, Embedded, Failed)
+"""What a fork may begin at."""
 
 
 def line_of(recording: Recording, reply: Replied) -> int:

@@ -55,6 +55,7 @@ BlockKind = Literal[
     "end",
     "added",
     "removed",
+    "same",
 ]
 """What a stretch of text in a pane is; the widget picks its look by this word."""
 
@@ -64,6 +65,10 @@ Phase = Literal["waiting", "running", "retrying", "done", "failed", "cancelled",
 EffectKind = Literal["model", "code", "embed", "score"]
 
 _replace = msgspec.structs.replace
+
+
+Marks = tuple[tuple[int, int], ...]
+"""(start, end) of stretches of a text."""
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -76,6 +81,7 @@ class Block(msgspec.Struct, frozen=True):
         open: it is still being written.
         quiet: the text stands elsewhere in the pane already; one line is enough.
         mark: line of the text to point at, from 1 (an error in code).
+        marks: stretches of an added or removed line that differ from its other version.
     """
 
     kind: BlockKind
@@ -85,6 +91,7 @@ class Block(msgspec.Struct, frozen=True):
     open: bool = False
     quiet: bool = False
     mark: int | None = None
+    marks: Marks = ()
 
     @property
     def text(self) -> str:
@@ -123,6 +130,7 @@ class EffectView(msgspec.Struct, frozen=True):
         event: number of the event that started it (0 is the first event of the run).
         started: the event that started it.
         outcome: the last outcome so far.
+        ended: how many events were over when its last outcome had come; 0 while it is under way.
     """
 
     number: int
@@ -136,6 +144,7 @@ class EffectView(msgspec.Struct, frozen=True):
     outcome: Replied | CodeFinished | Embedded | Scored | Failed | None = None
     phase: Phase = "running"
     attempts: int = 1
+    ended: int = 0
 
 
 class RunState(msgspec.Struct, frozen=True):
@@ -446,8 +455,13 @@ def _settled(state: RunState, event: Replied | Failed | CodeFinished | Embedded 
     for index in range(len(effects) - 1, -1, -1):
         effect = effects[index]
         if effect.n == event.n and effect.span == event.span:
+            phase = _call_phase(event)
             done = _replace(
-                effect, outcome=event, phase=_call_phase(event), attempts=_attempts(effect, event)
+                effect,
+                outcome=event,
+                phase=phase,
+                attempts=_attempts(effect, event),
+                ended=0 if phase == "retrying" else state.seen + 1,
             )
             return _replace(state, effects=(*effects[:index], done, *effects[index + 1 :]))
     return state

@@ -22,7 +22,7 @@ from meta_tui.display import one_line
 from meta_tui.evaluation.drawing import budget_text, graph_text, mark, memory_text
 from meta_tui.events import AnyEvent
 from meta_tui.methods.artifacts import Artifact, Row, Trace, trace, tree, worker_name
-from meta_tui.tui import handing
+from meta_tui.tui import handing, words
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.state import Block, EffectView
@@ -115,7 +115,8 @@ class ArtifactsScreen(Screen[None]):
 
     def _show(self) -> None:
         found = self.trace
-        head = f"{self._title}   {len(found.workers)} artifacts   {len(found.strip)} calls"
+        head = f"{self._title} · {words.count(len(found.workers), 'artifact')} · "
+        head += words.count(len(found.strip), "call")
         head += f" of {found.budget}" if found.budget else ""
         self.query_one("#status", Static).update(Content(f"ARTIFACTS  {one_line(head, 150)}"))
         names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(VIEWS)]

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from meta_tui.compare import Row, compare
 from meta_tui.display import one_line
 from meta_tui.runlog import Recording
-from meta_tui.tui import handing, present, words
+from meta_tui.tui import handing, sides, words
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.state import EMPTY, Block, RunState, apply_all
 from meta_tui.tui.widgets.hints import Hints
@@ -26,8 +26,8 @@ from meta_tui.tui.widgets.pane import Pane
 NARROW = 100
 """Cells below which one side is shown at a time."""
 
-COMPARED = 100_000
-"""Characters up to which a difference is shown line by line."""
+VIEWS = ("text", "words", "lines")
+"""Both texts as they are; side by side with the words that differ marked; one column of changes."""
 
 MARKS = {
     "=": ("=", "same", "quiet"),
@@ -47,7 +47,7 @@ class CompareScreen(Screen[None]):
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("n N", "Difference"),
         ("j k", "Step"),
-        ("v", "Change"),
+        ("v", "View"),
         ("s", "Swap"),
         ("tab", "Side"),
         ("?", "Help"),
@@ -55,15 +55,15 @@ class CompareScreen(Screen[None]):
     )
     ABOUT = (
         "Two runs, step by step. The list above pairs what happened in the same round: = is the same, "
-        "~ differs, < is only in A, > only in B. Below stand both texts of the chosen step; v shows "
-        "what changed from A to B line by line."
+        "~ differs, < is only in A, > only in B. Below stand both texts of the chosen step; v shows them "
+        "side by side with the words marked that differ, then as one column of changed lines."
     )
 
     def __init__(self, left: Recording, right: Recording) -> None:
         super().__init__()
         self.left, self.right = left, right
         self.rows: list[Row] = []
-        self.changes = False
+        self.view = 0
 
     def compose(self) -> ComposeResult:
         """Totals, steps, both texts, hints."""
@@ -94,7 +94,7 @@ class CompareScreen(Screen[None]):
     def _paint_status(self) -> None:
         differ = sum(row.mark != "=" for row in self.rows)
         head = f"COMPARE  {differ} of {len(self.rows)} steps differ" if differ else "COMPARE  the same"
-        text = f"{head}   A {_totals(self.left)}   B {_totals(self.right)}"
+        text = f"{head} · A {_totals(self.left)} · B {_totals(self.right)}"
         self.query_one("#status", Static).update(Content(one_line(text, max(20, self.size.width - 2))))
 
     def _paint(self, number: int, width: int) -> list[Part]:
@@ -109,24 +109,14 @@ class CompareScreen(Screen[None]):
     def _show(self) -> None:
         row = self.rows[self.query_one("#rows", Listing).cursor] if self.rows else None
         a, b = self.query_one("#a", Pane), self.query_one("#b", Pane)
+        marked = self.view > 0 and row is not None and row.mark == "~"
+        view = VIEWS[self.view] if marked else ""
         a.caption(f"A {_name(self.left)}", _side(row, "<"))
-        b.caption(
-            f"B {_name(self.right)}", "what changed from A" if self._shows_change(row) else _side(row, ">")
-        )
-        for pane, blocks in ((a, _text(row.left if row else None)), (b, self._right(row))):
+        b.caption(f"B {_name(self.right)}", _said(view) or _side(row, ">"))
+        a.beside, b.beside = (b, a) if view == "words" else (None, None)
+        for pane, blocks in zip((a, b), _texts(row, view), strict=True):
             pane.clear()
             pane.show(blocks)
-
-    def _shows_change(self, row: Row | None) -> bool:
-        return self.changes and row is not None and row.mark == "~"
-
-    def _right(self, row: Row | None) -> tuple[Block, ...]:
-        if row is not None and self._shows_change(row):
-            old, new = row.left or "", row.right or ""
-            if len(old) + len(new) > COMPARED:
-                return (Block("notice", ("these texts are too long to be compared line by line",)),)
-            return present.difference(old, new, around=3)
-        return _text(row.right if row else None)
 
     def on_listing_moved(self, message: Listing.Moved) -> None:
         """Another step."""
@@ -167,8 +157,8 @@ class CompareScreen(Screen[None]):
         handing.note(self.app, "no further difference in this direction")
 
     def action_view(self) -> None:
-        """The text of B, or what changed from A to B."""
-        self.changes = not self.changes
+        """Both texts, the words that differ, the lines that changed."""
+        self.view = (self.view + 1) % len(VIEWS)
         self._show()
 
     def action_swap(self) -> None:
@@ -184,6 +174,22 @@ class CompareScreen(Screen[None]):
     def action_back(self) -> None:
         """Leave."""
         self.dismiss()
+
+
+def _texts(row: Row | None, view: str) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """What stands on both sides."""
+    left, right = (row.left, row.right) if row else (None, None)
+    if view == "words":
+        return sides.sides(left or "", right or "")
+    if view == "lines" and len(left or "") + len(right or "") > sides.COMPARED:
+        return _text(left), (Block("notice", (sides.TOO_LONG,)),)
+    if view == "lines":
+        return _text(left), sides.difference(left or "", right or "", around=3)
+    return _text(left), _text(right)
+
+
+def _said(view: str) -> str:
+    return {"words": "words that differ", "lines": "what changed from A"}.get(view, "")
 
 
 def _text(text: str | None) -> tuple[Block, ...]:
@@ -204,9 +210,8 @@ def _name(recording: Recording) -> str:
 
 def _totals(recording: Recording) -> str:
     state: RunState = apply_all(EMPTY, recording.events)
-    return (
-        f"{words.state_word(state.status)} {state.round} rounds {state.calls} calls {words.run_cost(state)}"
-    )
+    counts = f"{words.count(state.round, 'round')} {words.count(state.calls, 'call')}"
+    return f"{words.state_word(state.status)} {counts} {words.run_cost(state)}"
 
 
 def recordings(left: Path, right: Path) -> tuple[Recording, Recording]:

@@ -17,6 +17,8 @@ READING = (
     ("tab  1-9", "Focus the next pane, or a pane by its number."),
     ("j k  g G", "Scroll by a line; to the first and the last line."),
     ("ctrl+d ctrl+u", "Scroll by half a page."),
+    ("ctrl+o", "Jump: a letter on all that can have the focus; press it."),
+    ("w", "Wrap long lines, or show each on one row; shift+left, shift+right move them."),
     ("c", "The next theme."),
     ("ctrl+p", "Find any action by its name."),
     ("ctrl+q", "Leave meta-tui."),

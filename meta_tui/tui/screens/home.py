@@ -151,7 +151,7 @@ class HomeScreen(Screen[None]):
         self.query_one("#empty").display = not self.runs
         self.set_class(not self.runs, "-nothing")
         self.query_one("#empty", Static).update(NOTHING_FOUND if self._words else EMPTY)
-        title = f"meta-tui   {len(self.runs):,} runs"
+        title = f"meta-tui   {words.count(len(self.runs), 'run')}"
         title += f" of {len(self._all):,} with {one_line(self._words, 40)}" if self._words else ""
         self.query_one("#title", Static).update(Content(title))
         self._paint_columns()

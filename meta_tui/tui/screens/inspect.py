@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -17,6 +17,7 @@ from meta_tui.display import one_line
 from meta_tui.events import CodeFinished, Replied, Requested
 from meta_tui.tui import handing, present, words
 from meta_tui.tui.keymap import bindings
+from meta_tui.tui.screens.program import ProgramScreen
 from meta_tui.tui.state import EffectView, code_facts, reply_facts
 from meta_tui.tui.widgets.find import FindBar
 from meta_tui.tui.widgets.hints import Hints
@@ -34,11 +35,12 @@ class InspectScreen(Screen[None]):
         effects: the calls so far.
         number: the one to show first, from 1.
         title: name of the run.
+        lines: (span, n) -> line of a call's outcome in the log, for `fork --at`.
     """
 
     CSS_PATH = "inspect.tcss"
     ACTIONS: ClassVar[tuple[str, ...]] = (
-        *"call_back call_on view copy save find next previous help back".split(),
+        *"call_back call_on view program copy save find next previous help back".split(),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -46,22 +48,30 @@ class InspectScreen(Screen[None]):
         ("v 1-5", "View"),
         ("/", "Find"),
         ("y", "Copy"),
-        ("Y", "Save JSON"),
+        ("P", "Program"),
         ("?", "Help"),
         ("q", "Back"),
     )
     ABOUT = (
         "One call of the run. Asked: the messages exactly as they were sent, characters that cannot be "
-        "seen marked. Answer: what came back. Facts: key, parameters, tokens, time and cost. JSON: the "
+        "seen marked. Answer: what came back. Facts: key, parameters, tokens, time, cost and the line "
+        "of the log that `meta-tui fork --at` takes. JSON: the "
         "events as they are recorded. Change: what is new against the call before."
     )
 
-    def __init__(self, effects: Sequence[EffectView], number: int, title: str = "") -> None:
+    def __init__(
+        self,
+        effects: Sequence[EffectView],
+        number: int,
+        title: str = "",
+        lines: Mapping[tuple[str, int], int] | None = None,
+    ) -> None:
         super().__init__()
         self.effects = list(effects)
         self.index = max(0, min(number - 1, len(effects) - 1))
         self.view = 0
         self._title = title
+        self._lines = lines or {}
 
     def compose(self) -> ComposeResult:
         """Status, list, page, hints."""
@@ -88,17 +98,23 @@ class InspectScreen(Screen[None]):
         """The call that is shown."""
         return self.effects[self.index]
 
+    @property
+    def line(self) -> int:
+        """The line of the call's outcome in the log; 0 where it is not known."""
+        return self._lines.get((self.effect.span, self.effect.n), 0)
+
     def _show(self) -> None:
         effect = self.effect
-        head = f"{self._title}   call {self.index + 1} of {len(self.effects)}   {effect.kind}   "
-        head += f"{one_line(effect.name, 40) or 'run'}   round {effect.round or '-'}"
+        head = f"{self._title} · call {self.index + 1} of {len(self.effects)} · {effect.kind} · "
+        head += f"{one_line(effect.name, 40) or 'run'} · round {effect.round or '-'}"
+        head += f" · line {self.line}" if self.line else ""
         self.query_one("#status", Static).update(Content(f"INSPECT  {one_line(head, 150)}"))
         names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(present.VIEWS)]
         self.query_one("#views", Static).update(Content("   ".join(names)))
         pane = self.query_one("#page", Pane)
         pane.clear()
         pane.caption(present.VIEWS[self.view], _facts(effect))
-        pane.show(present.page(self.view, effect, present.previous(self.effects, effect)))
+        pane.show(present.page(self.view, effect, present.previous(self.effects, effect), self.line))
 
     def _paint_call(self, row: int, width: int) -> list[Part]:
         effect = self.effects[row]
@@ -149,6 +165,13 @@ class InspectScreen(Screen[None]):
         """The next view."""
         self.view = (self.view + 1) % len(present.VIEWS)
         self._show()
+
+    def action_program(self) -> None:
+        """The program with its output, to be run again."""
+        if self.effect.kind == "code":
+            self.app.push_screen(ProgramScreen(self.effect, self._title))
+        else:
+            handing.note(self.app, "this call is no program; h and l step to one")
 
     def action_find(self) -> None:
         """Ask for words."""

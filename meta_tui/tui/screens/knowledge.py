@@ -21,7 +21,7 @@ from meta_tui.display import one_line
 from meta_tui.events import AnyEvent
 from meta_tui.methods.mc2.history import Change, History, history
 from meta_tui.methods.mc2.trace import LETTERS, TITLES
-from meta_tui.tui import handing
+from meta_tui.tui import handing, words
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.state import Block
 from meta_tui.tui.widgets.find import FindBar
@@ -111,7 +111,8 @@ class KnowledgeScreen(Screen[None]):
         return self.batches[row] if row < len(self.batches) else 0
 
     def _show(self) -> None:
-        head = f"{self._title}   {len(self.batches)} batches   {len(self.history.instances)} instances"
+        head = f"{self._title} · {words.count(len(self.batches), 'batch', 'batches')} · "
+        head += words.count(len(self.history.instances), "instance")
         self.query_one("#status", Static).update(Content(f"KNOWLEDGE  {one_line(head, 150)}"))
         names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(VIEWS)]
         self.query_one("#views", Static).update(Content("   ".join(names)))

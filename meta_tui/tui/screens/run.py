@@ -24,10 +24,10 @@ from textual.widgets import Static
 
 from meta_tui import session
 from meta_tui.display import one_line
-from meta_tui.errors import MetaTuiError
+from meta_tui.errors import CassetteMiss, MetaTuiError
 from meta_tui.events import AnyEvent, Replied, Stored
 from meta_tui.run import RunResult, Stop
-from meta_tui.tui import crash, handing, heading, words
+from meta_tui.tui import crash, handing, heading, timeline, words
 from meta_tui.tui.app import FPS
 from meta_tui.tui.arrange import POOL, Plan, arrange, rows_shown
 from meta_tui.tui.keymap import bindings
@@ -36,7 +36,10 @@ from meta_tui.tui.screens.artifacts import ArtifactsScreen
 from meta_tui.tui.screens.dialogs import Choice, Word
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.knowledge import KnowledgeScreen
+from meta_tui.tui.screens.missing import MissingScreen
+from meta_tui.tui.screens.program import ProgramScreen
 from meta_tui.tui.screens.reader import ReaderScreen
+from meta_tui.tui.start import lines_of
 from meta_tui.tui.state import EMPTY, EffectView, RunState, SpanView, depth, in_order
 from meta_tui.tui.tape import Tape, Transport
 from meta_tui.tui.widgets.find import FindBar
@@ -54,8 +57,12 @@ NARROW = 100
 FRAME = 3
 """Rows of status, transport and hints."""
 
+TIMELINE = ((50, 6), (30, 3))
+"""From so many rows of the screen the timeline is shown unasked, with so many rows of calls at most."""
+
 
 EXACT = "exact: the method, run again against its log, did the same, event for event"
+BESIDE = "\ni shows what was asked beside what was recorded."
 STILL_RUNNING = (
     "This run is still going on. What was answered so far is in its log, and it can be resumed later."
 )
@@ -79,7 +86,7 @@ class RunScreen(Screen[int]):
     CSS_PATH = "run.tcss"
     ACTIONS: ClassVar[tuple[str, ...]] = (
         *"play call_back call_on round_back round_on slower faster to_start to_end round zoom".split(),
-        *"inspect artifacts open markdown find next previous copy save fork follow_up resume replay".split(),
+        *"inspect program timeline artifacts open markdown find next previous copy save fork follow_up resume replay".split(),
         *"export compare stop interrupt help back".split(),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
@@ -104,7 +111,8 @@ class RunScreen(Screen[int]):
     ABOUT = (
         "A run as it happens or happened. On the left the Meta Model, which reads everything and asks; "
         "on the right each consultation, which sees only what stands above its reply. The line at the "
-        "bottom is the whole run: bars are rounds, dots are replies. Every state of it can be looked at "
+        "bottom is the whole run: bars are rounds, dots are replies. Above it (T) each part has a row of "
+        f"its calls: {timeline.legend()}. Every state of the run can be looked at "
         "again, forked from, inspected and compared."
     )
 
@@ -145,6 +153,8 @@ class RunScreen(Screen[int]):
         self._before = clock()
         self._painted: RunState | None = None
         self._transport_text = ""
+        self._timeline: bool | None = None
+        self._timeline_key: tuple[object, ...] = ()
         self._plan = Plan((), ())
         self._chosen: str | None = None
         self._pool: list[Pane] = []
@@ -163,6 +173,7 @@ class RunScreen(Screen[int]):
                     for number in range(POOL):
                         yield Pane(id=f"pane{number + 1}", classes="-off")
         yield FindBar()
+        yield Static(id="timeline", markup=False)
         yield Static(id="transport", markup=False)
         yield Hints(self.LIVE_HINTS if self.badge == "LIVE" else self.HINTS)
 
@@ -211,7 +222,9 @@ class RunScreen(Screen[int]):
                 handing.note(self.app, EXACT)
         except MetaTuiError as error:
             self.error = error
-            self.tape.break_off(str(error))
+            self.tape.break_off(
+                f"{error}{BESIDE if isinstance(error, CassetteMiss) and error.wanted else ''}"
+            )
         except Exception as error:  # noqa: BLE001 - the worker's boundary: a person must read it
             self.error = MetaTuiError(crash.report(error))
             self.tape.break_off(str(self.error))
@@ -242,6 +255,7 @@ class RunScreen(Screen[int]):
         if state is not self._painted:
             self._painted = state
             self._paint(state, most)
+        self._paint_timeline(state)
         self._paint_transport()
 
     def on_resize(self) -> None:
@@ -289,7 +303,7 @@ class RunScreen(Screen[int]):
     def _side_size(self) -> tuple[int, int]:
         """Cells of the area of the parts, worked out from the screen's: a layout that is still to
         come must not decide what is shown."""
-        width, height = self.size.width, max(1, self.size.height - FRAME)
+        width, height = self.size.width, max(1, self.size.height - FRAME - len(self._timeline_rows()))
         return (width, height // 2) if width < NARROW else (width // 2, height)
 
     def _place(self, plan: Plan) -> None:
@@ -337,6 +351,34 @@ class RunScreen(Screen[int]):
         return Content.assemble(
             (badge, "bold reverse"), " ", heading.status(state, self.run_title, room, self.base)
         )
+
+    def _timeline_rows(self) -> list[str]:
+        """The scale and the names of the timeline's rows; empty while it is hidden."""
+        high = next((rows for least, rows in TIMELINE if self.size.height >= least), 0)
+        shown = bool(high) if self._timeline is None else self._timeline
+        found = timeline.names(self.tape.head.effects, high or TIMELINE[-1][1]) if shown else []
+        return ["", *found] if found else []
+
+    def _paint_timeline(self, state: RunState) -> None:
+        rows, hand, width = self._timeline_rows(), self.transport, self.size.width - 2
+        length = hand.tape.length
+        now = length if hand.following else hand.time
+        column = round(now / length * width) if length else 0
+        key = (state.effects, rows, width, length, column)
+        if key == self._timeline_key:
+            return
+        self._timeline_key = key
+        shown = self.query_one("#timeline", Static)
+        shown.display = bool(rows)
+        shown.styles.height = len(rows)
+        lines = timeline.strip(state.effects, rows[1:], hand.tape.time, now, length, width) if rows else []
+        shown.update(_coloured(lines), layout=False)
+
+    def action_timeline(self) -> None:
+        """Show or hide the timeline."""
+        self._timeline = not self._timeline_rows()
+        self._painted = None
+        self.call_after_refresh(self.flush)
 
     def _paint_transport(self) -> None:
         text = heading.transport(self.transport, self.size.width - 2)
@@ -462,10 +504,22 @@ class RunScreen(Screen[int]):
     def action_inspect(self) -> None:
         """The call that is meant, exactly as it was."""
         effect = self.effect
-        if effect is None:
+        if isinstance(self.error, CassetteMiss) and self.error.wanted and self.transport.at_end:
+            self.app.push_screen(MissingScreen(self.error, self.run_title))
+        elif effect is None:
             handing.note(self.app, "no call was made yet")
-            return
-        self.app.push_screen(InspectScreen(self.state.effects, effect.number, self.run_title))
+        else:
+            lines = lines_of(self.log_path) if self.log_path else {}
+            self.app.push_screen(InspectScreen(self.state.effects, effect.number, self.run_title, lines))
+
+    def action_program(self) -> None:
+        """The last program of the focused pane, else of the run, to be run again."""
+        programs = [effect for effect in self.state.effects if effect.kind == "code"]
+        own = [effect for effect in programs if effect.span == self.focused_span]
+        if programs:
+            self.app.push_screen(ProgramScreen((own or programs)[-1], self.run_title))
+        else:
+            handing.note(self.app, "no program was run yet")
 
     def action_artifacts(self) -> None:
         """What workers have left so far, or what a stream has learned, and how it hangs together."""
@@ -606,3 +660,12 @@ class RunScreen(Screen[int]):
     def _moved(self) -> None:
         self._before = self._clock()
         self.flush()
+
+
+def _coloured(lines: list[list[timeline.Part]]) -> Content:
+    """Lines of coloured parts, for a `Static`."""
+    parts: list[str | tuple[str, str]] = []
+    for number, line in enumerate(lines):
+        parts += ["\n"] if number else []
+        parts += [(text, f"${colour}") if colour else text for text, colour in line]
+    return Content.assemble(*parts)

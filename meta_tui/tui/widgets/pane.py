@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -23,19 +24,25 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from meta_tui.tui.keymap import SCROLLING, bindings
+from meta_tui.tui.keymap import MOVING, SCROLLING, bindings
 from meta_tui.tui.paper import Line, block_lines, safe
 from meta_tui.tui.state import Block
-from meta_tui.tui.wrap import wrap
+from meta_tui.tui.wrap import LONGEST, wrap
 
 Row = tuple[int, int, int]
 """(line, start, end): a row of the screen is a stretch of a line."""
 
 LOOKS = (
     "question round asked sent reasoning reply output error notice failure stored stored-head answer "
-    "answer-head end added removed code code-head code-mark code-comment code-string code-number "
+    "answer-head end added removed same added-word removed-word code code-head code-mark code-comment code-string code-number "
     "code-keyword code-name"
 ).split()
+
+STEP = 20
+"""Cells by which unwrapped lines are moved."""
+
+MORE = "›"
+"""At the right of a row that goes on."""
 
 NEAR = 200
 """Characters around a row in which found words are looked for when it is painted."""
@@ -55,13 +62,14 @@ class Pane(Widget, can_focus=True):
         "pane--thumb",
         "pane--found",
     }
-    BINDINGS: ClassVar[list[BindingType]] = bindings(SCROLLING)
+    BINDINGS: ClassVar[list[BindingType]] = bindings((*SCROLLING, *MOVING))
 
     def __init__(self, *, tail: bool = True, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.tail = tail
         self.follow = tail
         self.top = 0
+        self.beside: Pane | None = None
         self._blocks: tuple[Block, ...] = ()
         self._starts: list[int] = []
         self._lines: list[Line] = []
@@ -69,6 +77,8 @@ class Pane(Widget, can_focus=True):
         self._line_rows: list[int] = []
         self._tail = ""
         self._width = 0
+        self._wraps = True
+        self.shift = 0
         self._title = ""
         self._facts = ""
         self._pattern: re.Pattern[str] | None = None
@@ -120,6 +130,17 @@ class Pane(Widget, can_focus=True):
         self._tail, self.top, self.follow = "", 0, self.tail
         self.refresh()
 
+    def on_mount(self) -> None:
+        """Wrap as the app's other panes do."""
+        self._wraps = bool(getattr(self.app, "wrapped", True))
+
+    def wrap_lines(self, on: bool) -> None:
+        """Wrap long lines, or show each on one row; the top stays at the same line."""
+        if on == self._wraps:
+            return
+        self._wraps, self.shift = on, 0
+        self._again()
+
     # Finding.
 
     def find(self, words: str) -> int:
@@ -130,7 +151,9 @@ class Pane(Widget, can_focus=True):
 
     def next_found(self, forward: bool = True) -> bool:
         """Scroll to the next line that holds the words; False where there is none."""
-        rows = self._found()
+        return self._to_one_of(self._found(), forward)
+
+    def _to_one_of(self, rows: list[int], forward: bool) -> bool:
         if not rows:
             return False
         ahead = (
@@ -139,6 +162,15 @@ class Pane(Widget, can_focus=True):
         target = (ahead[0] if forward else ahead[-1]) if ahead else (rows[0] if forward else rows[-1])
         self.scroll_top(target)
         return True
+
+    def next_look(self, looks: Sequence[str], forward: bool = True) -> bool:
+        """Scroll to the next stretch of lines with one of these looks; False where there is none."""
+        rows = [
+            self._line_rows[i]
+            for i, line in enumerate(self._lines)
+            if line.look in looks and (i == 0 or self._lines[i - 1].look not in looks)
+        ]
+        return self._to_one_of(rows, forward)
 
     def _found(self) -> list[int]:
         if self._pattern is None:
@@ -153,7 +185,13 @@ class Pane(Widget, can_focus=True):
         return max(0, len(self._rows) - self.size.height)
 
     def scroll_top(self, top: int) -> None:
-        """Make `top` the first row; at the bottom the pane follows again."""
+        """Make `top` the first row; at the bottom the pane follows again. A pane beside it that
+        shows the same lines goes along."""
+        if self.beside is not None:
+            self.beside._to_top(top)
+        self._to_top(top)
+
+    def _to_top(self, top: int) -> None:
         top = max(0, min(top, self.last_top))
         self.follow = self.tail and top >= self.last_top
         if top != self.top:
@@ -192,6 +230,24 @@ class Pane(Widget, can_focus=True):
         """To the last row, and follow."""
         self.scroll_top(self.last_top)
 
+    def action_left(self) -> None:
+        """Unwrapped lines back to their left."""
+        self._shift_to(self.shift - STEP)
+
+    def action_right(self) -> None:
+        """Unwrapped lines on to their right."""
+        self._shift_to(self.shift + STEP)
+
+    def _shift_to(self, shift: int) -> None:
+        shown = self._rows[self.top : self.top + max(1, self.size.height)]
+        longest = max((cell_len(self._lines[row[0]].text) for row in shown), default=0)
+        most = 0 if self._wraps else max(0, longest - self._text_width() // 2)
+        self.shift = max(0, min(shift, most))
+        self.refresh()
+        if self.beside is not None and self.beside.shift != self.shift:
+            self.beside.shift = self.shift
+            self.beside.refresh()
+
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel scrolls three lines."""
         event.stop()
@@ -209,6 +265,9 @@ class Pane(Widget, can_focus=True):
         if self._text_width() == self._width:
             self._settle(0)
             return
+        self._again()
+
+    def _again(self) -> None:
         line = self._rows[self.top][0] if self.top < len(self._rows) else 0
         self._wrap_all()
         if not self.follow and line < len(self._line_rows):
@@ -232,7 +291,7 @@ class Pane(Widget, can_focus=True):
         line = self._lines[line_number]
         style = self._look(line.look)
         segments = [Segment(line.lead if start == 0 else line.hang, self._gutter(line.look))]
-        segments += self._text_segments(line, start, end, style)
+        segments += self._shown(line, start, end, style)
         strip = Strip(segments).adjust_cell_length(max(0, width - 1), base)
         if self.text_selection is not None:
             strip = self._selected(strip, number)
@@ -259,6 +318,20 @@ class Pane(Widget, can_focus=True):
             if look in ("notice", "failure", "code-mark", "error", "end", "added", "removed")
             else "gutter"
         )
+
+    def _shown(self, line: Line, start: int, end: int, style: Style) -> list[Segment]:
+        """The text of a row; of an unwrapped one the part that the shift brings into sight."""
+        if self._wraps:
+            return self._text_segments(line, start, end, style)
+        room = max(1, self._text_width() - cell_len(line.lead))
+        end = min(end, LONGEST * (self.shift + room) + 1)
+        if self.shift == 0 and end <= room and line.text.isascii():
+            return self._text_segments(line, start, end, style)
+        whole = Strip(self._text_segments(line, start, end, style))
+        seen = whole.crop(self.shift, self.shift + room)
+        if whole.cell_length <= self.shift + room:
+            return list(seen)
+        return [*seen.crop(0, room - 1), Segment(MORE, self._look("gutter"))]
 
     def _text_segments(self, line: Line, start: int, end: int, style: Style) -> list[Segment]:
         if self._pattern is None and not line.spans:
@@ -360,7 +433,7 @@ class Pane(Widget, can_focus=True):
             return  # not laid out yet: `on_resize` wraps everything
         line = self._lines[number]
         width = max(1, self._width - len(line.lead))
-        if begin == 0 and len(line.text) <= width and line.text.isascii():
+        if not self._wraps or (begin == 0 and len(line.text) <= width and line.text.isascii()):
             self._rows.append((number, 0, len(line.text)))
         else:
             self._rows += [(number, start, end) for start, end in wrap(line.text, width, begin)]
