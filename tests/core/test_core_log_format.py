@@ -113,7 +113,7 @@ def test_requests_written_as_keep_and_new_give_the_keys_again(log: Path) -> None
             texts[sha256(canonical(message)).hexdigest()[:16]] = message
         if line["e"] == "Requested":
             span = line.get("span", "")
-            ids = last.get(span, [])[: line.get("keep", 0)] + line["new"]
+            ids = last.get(span, [])[: line.get("keep", 0)] + line.get("new", [])
             last[span] = ids
             own = sets[line["params"]] if "params" in line else params
             digests = [sha256(canonical(texts[id_])).hexdigest() for id_ in ids]
