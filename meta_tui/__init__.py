@@ -20,6 +20,7 @@ _PUBLIC = {
         "solve_async",
         "solve_events",
     ),
+    "meta_tui.streamed": ("StreamResult", "solve_stream", "solve_stream_async"),
     "meta_tui.chat": (
         "CodeResult",
         "Limits",
@@ -58,6 +59,7 @@ __all__ = [
     "ScriptedModel",
     "Solution",
     "Stop",
+    "StreamResult",
     "Usage",
     "__version__",
     "cassettes",
@@ -68,6 +70,8 @@ __all__ = [
     "solve",
     "solve_async",
     "solve_events",
+    "solve_stream",
+    "solve_stream_async",
     "system",
     "user",
 ]
@@ -80,6 +84,7 @@ if TYPE_CHECKING:
     from meta_tui.methods.meta_prompting import MetaPrompting
     from meta_tui.models.scripted import ScriptedModel
     from meta_tui.run import Method, Run, RunResult, Solution, Stop
+    from meta_tui.streamed import StreamResult, solve_stream, solve_stream_async
 
 
 def __getattr__(name: str) -> Any:

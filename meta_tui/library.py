@@ -149,7 +149,7 @@ def solve(question: str, **arguments: Any) -> RunResult:
     there, and the caller's loop waits: in a program that is asynchronous itself, await
     `solve_async`. Ctrl-C stops the run, which then stands in its log as cancelled.
     """
-    return _run(solve_async(question, **arguments))
+    return in_loop(solve_async(question, **arguments))
 
 
 async def solve_events(question: str, **arguments: Any) -> AsyncIterator[AnyEvent]:
@@ -206,7 +206,7 @@ async def replay_async(
 
 def replay(path: str | Path, **arguments: Any) -> RunResult:
     """`replay_async` in a loop of its own; see there."""
-    return _run(replay_async(path, **arguments))
+    return in_loop(replay_async(path, **arguments))
 
 
 def load(path: str | Path) -> Recording:
@@ -223,7 +223,7 @@ def cassettes() -> Iterable[Path]:
     return store.logs_in(store.shipped("cassettes"))
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def in_loop(work: Coroutine[Any, Any, T]) -> T:
     """The result of the work in a loop of its own, in a thread where this one runs a loop."""
     try:
         asyncio.get_running_loop()
@@ -238,13 +238,13 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         running.set_result((asyncio.get_running_loop(), task))
         return await work
 
-    def in_loop() -> None:
+    def own_loop() -> None:
         try:
             found.set_result(asyncio.run(here()))
         except BaseException as error:  # noqa: BLE001 - a worker boundary: raised by whoever waits
             found.set_exception(error)
 
-    threading.Thread(target=in_loop, name="meta-tui run", daemon=True).start()
+    threading.Thread(target=own_loop, name="meta-tui run", daemon=True).start()
     try:
         return found.result()
     except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from meta_tui.methods.carried import Carried
     from meta_tui.methods.mc2.history import Change, History
     from meta_tui.runlog import Recording
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
 @click.group("knowledge")
@@ -76,6 +73,7 @@ def import_command(source: str, name: str, as_json: bool) -> int:
     """Keep a file of knowledge (or what a run learned) under a name, for `solve --knowledge NAME`."""
     from meta_tui import store
     from meta_tui.methods.carried import to_json
+    from meta_tui.streamed import NAME
 
     carried, _ = _opened(source)
     name = name or Path(source).stem
@@ -136,30 +134,11 @@ async def _summaries(runs: tuple[str, ...], stream: str | None) -> list[dict[str
     return found
 
 
-def find_knowledge(name: str) -> Carried:
-    """The knowledge that a person means: a file, or a name that was imported.
-
-    Raises:
-        UsageError: there is none of that name, or its file is damaged.
-    """
-    from meta_tui import store
-    from meta_tui.methods.carried import from_json
-
-    kept = store.home().knowledge / f"{name}.json"
-    path = kept if NAME.fullmatch(name) and kept.is_file() else Path(name)
-    try:
-        return from_json(path.read_bytes(), str(path))
-    except OSError as error:
-        folder = store.home().knowledge
-        names = sorted(p.stem for p in folder.glob("*.json")) if folder.is_dir() else []
-        known = f"there are {', '.join(names)}" if names else "`meta-tui knowledge export RUN` makes one"
-        raise UsageError(f"no file or name {name!r} of knowledge; {known}") from error
-
-
 def _opened(source: str) -> tuple[Carried, Recording | None]:
     """The knowledge of a run, with its recording, or of a file of knowledge."""
     from meta_tui import runlog, store
     from meta_tui.methods.carried import left_behind
+    from meta_tui.streamed import find_knowledge
 
     if source.endswith(".json") or (store.home().knowledge / f"{Path(source).name}.json").is_file():
         return find_knowledge(source), None

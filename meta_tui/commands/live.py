@@ -120,7 +120,7 @@ def solve_command(
     are solved in order in one run, and methods that learn carry on what they learned.
     """
     from meta_tui import runlog, session, store
-    from meta_tui.commands.knowledge import find_knowledge
+    from meta_tui.streamed import find_knowledge
 
     settings = _settings(flags)
     chosen = _method_settings(no_python, rounds, extra)
