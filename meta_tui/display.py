@@ -11,7 +11,7 @@ Every function is linear in the length of its text, and all map one character to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 NEWLINE_SYMBOL = "\N{SYMBOL FOR NEWLINE}"
@@ -45,6 +45,31 @@ _INVISIBLE: dict[int, str] = {
     **dict.fromkeys([*range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], "⍽"),
     **dict.fromkeys([*range(0x200B, 0x200E), *range(0x2060, 0x2065), *range(0x206A, 0x2070)], "‧"),
 }
+_LETTERS = {
+    "-": "─━╌–—−┄",
+    "|": "│┃▏",
+    "+": "╭╮╰╯┌┐└┘├┤┬┴┼◆",
+    "#": "█■",
+    ":": "▒",
+    "%": "▓",
+    "*": "●▪",
+    "o": "○•",
+    "O": "◉",
+    ".": "·",
+    "v": "✓",
+    "x": "✗×",
+    "!": "▲",
+    ">": "▸▶»→›≥",
+    "<": "◀←≤",
+    "=": "◇‖",
+    "~": "…",
+    " ": "⍽\xa0",
+}
+_TO_LETTERS = str.maketrans({sign: letter for letter, signs in _LETTERS.items() for sign in signs})
+_NO_LETTER = re.compile("[^\x00-\x7f]")
+COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+"""What Python itself puts into LC_CTYPE where the locale is C."""
+
 _SPACE = re.compile(r"\s+")
 
 
@@ -84,3 +109,37 @@ def table(rows: Iterable[Iterable[str]], head: Iterable[str]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
+
+
+def letters(text: str) -> str:
+    """`text` in ASCII, character by character: our own signs become letters of their own, everything
+    else a question mark. For terminals whose locale is not UTF-8."""
+    return text if text.isascii() else _NO_LETTER.sub("?", text.translate(_TO_LETTERS))
+
+
+def speaks_unicode(environ: Mapping[str, str]) -> bool:
+    """Whether the locale is UTF-8, or nothing is said about it."""
+    given = [environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if environ.get(name)]
+    if not environ.get("LC_ALL") and environ.get("LC_CTYPE") in COERCED:
+        given = [environ.get("LANG") or given[0]]
+    return not given or "utf" in given[0].lower()
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'solve'?`, or nothing where no known word is like this one."""
+    import difflib
+
+    near: Sequence[str] = difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+
+
+def dollars(cost: float | None) -> str:
+    """`$0.0410`, from a hundred dollars on `$123.45`; "-" where the price is unknown."""
+    if cost is None:
+        return "-"
+    return f"${cost:.4f}" if cost < 100 else f"${cost:,.2f}"
+
+
+def count(number: int, what: str, many: str = "") -> str:
+    """`1 call`, `2 calls`, `1,000 replies`."""
+    return f"{number:,} {what if number == 1 else many or what + 's'}"

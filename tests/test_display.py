@@ -3,10 +3,11 @@
 import time
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meta_tui.display import clean, marked, one_line
+from meta_tui.display import clean, count, did_you_mean, dollars, letters, marked, one_line, speaks_unicode
 
 ANY_TEXT = st.text(st.characters())
 
@@ -77,3 +78,58 @@ def test_ten_megabytes_on_one_line_take_linear_time():
         small = min(cost(pattern * (1_000_000 // len(pattern))) for _ in range(3))
         large = cost(pattern * (10_000_000 // len(pattern)))
         assert large < 40 * max(small, 0.005)
+
+
+def test_signs_become_letters_character_by_character():
+    assert letters("✓ answered · ◆ cached ─╭│") == "v answered . + cached -+|"
+    assert letters("漢é") == "??"
+    assert letters("plain") is letters("plain")
+
+
+def test_states_can_be_told_apart_in_letters():
+    from meta_tui.tui.words import GLYPHS
+
+    signs = {glyph for glyph, _, _ in GLYPHS.values()}
+    assert len({letters(sign) for sign in signs}) == len(signs)
+    assert "?" not in {letters(sign) for sign in signs}
+
+
+@given(ANY_TEXT)
+def test_letters_are_ascii_and_as_many(text):
+    assert letters(text).isascii()
+    assert len(letters(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("environ", "unicode"),
+    [
+        ({}, True),
+        ({"LANG": "en_GB.UTF-8"}, True),
+        ({"LANG": "de_DE.ISO-8859-1"}, False),
+        ({"LC_ALL": "C", "LANG": "en_GB.UTF-8"}, False),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
+        ({"LC_CTYPE": "C.UTF-8"}, True),
+        ({"LC_ALL": "", "LANG": "C.utf8"}, True),
+    ],
+)
+def test_the_locale_says_whether_there_are_signs(environ, unicode):
+    assert speaks_unicode(environ) == unicode
+
+
+def test_a_near_word_is_named():
+    assert did_you_mean("sovle", ["solve", "resume"]) == "; did you mean 'solve'?"
+    assert did_you_mean("xyz", ["solve"]) == ""
+
+
+def test_an_unknown_price_is_never_zero():
+    assert dollars(None) == "-"
+    assert dollars(0.041) == "$0.0410"
+    assert dollars(1234.5) == "$1,234.50"
+
+
+def test_one_is_not_several():
+    assert (count(1, "call"), count(2, "call"), count(0, "reply", "replies")) == (
+        "1 call",
+        "2 calls",
+        "0 replies",
+    )

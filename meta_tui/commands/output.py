@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -10,7 +11,17 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from meta_tui.display import letters
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Letters(io.TextIOWrapper):
+    """A text stream whose signs are ASCII letters."""
+
+    def write(self, text: str, /) -> int:
+        """Write the text in letters."""
+        return super().write(letters(text))
 
 
 def json_option(function: F) -> F:

@@ -23,10 +23,11 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Static
 
+from meta_tui.display import speaks_unicode
 from meta_tui.errors import MetaTuiError, UsageError
 from meta_tui.tui import theme
 from meta_tui.tui.keymap import KEYS, bindings, check
-from meta_tui.tui.safety import SAFE
+from meta_tui.tui.safety import LETTERS, SAFE
 
 if TYPE_CHECKING:
     from meta_tui.config import Settings
@@ -62,6 +63,7 @@ class MetaApp(App[int]):
         fps: paintings a second; 0 for tests.
         settings: the settings in force; None reads them.
         playback_only: ask no model, write no file, show no setting (for `serve`).
+        in_letters: paint in ASCII; None does so where the locale is not UTF-8.
     """
 
     TITLE = "meta-tui"
@@ -79,6 +81,7 @@ class MetaApp(App[int]):
         fps: float = FPS,
         settings: Settings | None = None,
         playback_only: bool = False,
+        in_letters: bool | None = None,
     ) -> None:
         super().__init__()
         self._first = first
@@ -88,6 +91,7 @@ class MetaApp(App[int]):
         self.playback_only = playback_only
         self.marked: Path | None = None
         self.prompts = 0
+        self._in_letters = not speaks_unicode(os.environ) if in_letters is None else in_letters
         self.wrapped = True
         self._signal = ""
         for own in theme.THEMES.values():
@@ -103,7 +107,7 @@ class MetaApp(App[int]):
 
     def get_line_filters(self) -> list[LineFilter]:
         """The escape filter stands before all others."""
-        return [SAFE, *super().get_line_filters()]
+        return [SAFE, *super().get_line_filters(), *([LETTERS] if self._in_letters else [])]
 
     def get_default_screen(self) -> Screen[None]:
         """Something to look at while the first screen is made."""

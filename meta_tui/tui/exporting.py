@@ -173,7 +173,7 @@ async def _shown(
             screen.feed(event)
 
     screen = RunScreen(source, title=title, speed=speed, fps=0, clock=lambda: 0.0)
-    app = MetaApp(lambda: screen, fps=0, settings=Settings())
+    app = MetaApp(lambda: screen, fps=0, settings=Settings(), in_letters=False)
     async with app.run_test(size=size) as pilot:
         await app.workers.wait_for_complete()
         screen.flush()
