@@ -1,0 +1,274 @@
+"""Meta^n, layers: reading, screening, and running a chain on a task (D-1, D-2, D-3, D-7, D-8).
+
+What is about containing a program runs in the real sandbox.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from meta_n_runs import PACK, Told, by_role, layer, layer_reply, say, script, solve
+
+from meta_tui.methods.meta_n.layers import blocks, called, helper, merged, script_in, staged, written
+from meta_tui.methods.meta_n.screening import refusal
+
+
+def chained(*layers: Any, count: int = 1, reply: Any = None, **settings: Any) -> Told:
+    """A chain on invented tasks, in the real sandbox."""
+    return solve(
+        reply or (lambda call: script(0.5)), count, code="sandbox", mode="apply", chain=layers, **settings
+    )
+
+
+def test_d1_deeper_layers_speak_first_and_are_heard_by_those_below() -> None:
+    told = chained(layer(2, 'additional_context = "a" + "|heard:" + outer_context'), layer(3, say("b")))
+    (prompt,) = told.prompts("instance")
+    assert "Advice for this problem:\nb\n\na|heard:b\n" in prompt + "\n"
+
+
+def test_without_outer_context_a_layer_hears_nothing_and_is_still_heard() -> None:
+    told = chained(
+        layer(2, 'additional_context = "a" + "|heard:" + outer_context'),
+        layer(3, say("b")),
+        outer_context=False,
+    )
+    assert "Advice for this problem:\nb\n\na|heard:\n" in told.prompts("instance")[0] + "\n"
+
+
+def test_d2_a_layer_that_changes_the_task_changes_nothing_and_one_that_loops_is_cut() -> None:
+    told = chained(
+        layer(2, 'additional_context = str(task.metadata.get("stolen")) + "/" + task.description'),
+        layer(3, 'task.metadata["stolen"] = "yes"\nadditional_context = "mutated"'),
+        layer(4, "while True:\n    pass"),
+        layer(5, 'task.description = "another task"\nadditional_context = "changed"'),
+        pre_seconds=1.0,
+    )
+    (prompt,) = told.prompts("instance")
+    assert "mutated\n\nNone/Task number 0: pack the items." in prompt
+    assert "another task" not in prompt and "changed" not in prompt
+    reasons = {body["layer"]: body["reason"] for body in told.bodies("skipped")}
+    assert reasons["L3"].startswith("timeout") and "AttributeError" in reasons["L4"]
+    assert told.bodies("candidate")[0]["mean"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("additional_context = 3", "int"),
+        ("additional_context = None", "NoneType"),
+        ("additional_context = 'x' * 10001", "10,001"),
+        ("del additional_context", "without setting"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_a_layer_that_says_no_text_contributes_nothing(code: str, reason: str) -> None:
+    told = chained(layer(2, code), layer(3, say("heard")))
+    assert "Advice for this problem:\nheard" in told.prompts("instance")[0]
+    assert reason in told.bodies("skipped")[0]["reason"]
+
+
+def test_d3_a_helper_of_a_deeper_layer_takes_the_place_of_its_namesake_only() -> None:
+    two = 'def size(x):\n    """Shallow."""\n    return 2'
+    other = 'def other(x):\n    """Untouched."""\n    return 40'
+    three = 'def size(x):\n    """Deep."""\n    return 3'
+    told = chained(
+        layer(2, "", two, other),
+        layer(3, "", three),
+        reply=lambda call: "```python\ndef solve():\n    return (size(0) + other(0)) / 100\n```",
+    )
+    (prompt,) = told.prompts("instance")
+    assert "size(x)\n    Deep." in prompt and "Shallow" not in prompt and "Untouched." in prompt
+    assert "return 40" not in prompt, "bodies are not shown"
+    (body,) = told.bodies("candidate")
+    assert body["mean"] == 0.43
+    assert body["scores"][0]["helpers"] == ["size", "other"]
+
+
+def test_helpers_cannot_take_the_place_of_anything_but_their_own_name() -> None:
+    """A block may import, define and assign what it likes: all of it is its own."""
+    hostile = (
+        "from math import floor as good\nprint = len\nTASK = 1\n"
+        "def solve():\n    return 9\n"
+        'def bad(x):\n    """Bad."""\n    return good(x)'
+    )
+    told = chained(
+        layer(2, "", 'def good(x):\n    """Good."""\n    return x + 0.5'),
+        layer(3, "", hostile),
+        reply=lambda call: "```python\ndef solve():\n    print('hi')\n    return good(0.25)\n```",
+    )
+    assert told.bodies("candidate")[0]["mean"] == 0.75
+
+
+REFUSED = {
+    "os": "import os",
+    "from-subprocess": "from subprocess import run",
+    "pickle": "import json, pickle",
+    "dotted": "import os.path as p",
+    "relative": "from . import x",
+    "star": "from math import *",
+    "getattr": 'getattr(x, "__class__")',
+    "attrgetter": 'attrgetter("a.__globals__")(f)',
+    "dunder": "x.__class__.__bases__[0]",
+    "frames": "g.gi_frame",
+    "eval": "eval('1')",
+    "alias": "e = exec",
+    "builtins": "__builtins__['open']",
+    "open": "open('f')",
+    "input": "input()",
+    "global": "def f():\n    global pack_items\n    pack_items = 1",
+    "equal": 'task.task_id == "t1"',
+    "reversed": '"t1" == task.task_id',
+    "member": 'task.task_id in ("a", "b")',
+    "member-dict": 'task.task_id in {"a": 1}',
+    "starts": 'task.task_id.startswith("t")',
+    "lower": 'task.task_id.lower() == "t1"',
+    "alias-id": 't = task.task_id\nif t == "t1":\n    pass',
+    "alias-literal": 'ids = ("a", "b")\nif task.task_id in ids:\n    pass',
+    "number": "hash(task.task_id) == 12345",
+    "table": '{"t1": 1}[task.task_id]',
+    "table-get": '{"t1": 1}.get(task.task_id)',
+    "match": 'match task.task_id:\n    case "t1":\n        pass',
+    "getattr-id": 'getattr(task, "task_id") == "t1"',
+    "syntax": "def f(:",
+    "null": "x = 1\0",
+}
+
+
+@pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
+def test_d7_code_that_reaches_out_or_branches_on_a_task_id_is_refused(source: str) -> None:
+    assert refusal(source)
+
+
+ALLOWED = (
+    '"grid" in task.description',
+    "import math, json, random, itertools, collections, re",
+    'additional_context = "about " + task.task_id',
+    'task.metadata["category"] == "bins"',
+    "x = [].append",
+    "match kind:\n    case 'a':\n        pass",
+    "len(task.description) > 300",
+    "f.__name__",
+)
+
+
+@pytest.mark.parametrize("source", ALLOWED)
+def test_d7_code_that_goes_by_what_a_task_says_is_allowed(source: str) -> None:
+    assert refusal(source) == ""
+
+
+def test_d7_a_block_has_at_most_ten_thousand_characters() -> None:
+    assert refusal("#" * 10_000) == ""
+    assert refusal("#" * 10_001) == "10,001 characters; a block has at most 10,000"
+
+
+def one_layer(reply: str) -> Told:
+    """What becomes of one reply of Omega, in the real sandbox."""
+    return solve(
+        by_role(lambda call: reply, lambda call: script(0.5)), 1, code="sandbox", iterations=1, patience=1
+    )
+
+
+def test_d8_a_helper_goes_by_the_function_that_it_defines() -> None:
+    told = one_layer(layer_reply(foo='def bar(x):\n    """B."""\n    return x'))
+    (body,) = told.bodies("layer")
+    assert [one["name"] for one in body["library"]] == ["bar"] and "screened" not in body
+
+
+def test_d8_a_helper_that_fails_when_it_is_defined_is_dropped_and_the_layer_survives() -> None:
+    told = one_layer(
+        layer_reply(
+            say("hello"),
+            good=PACK,
+            raises="1 / 0\ndef raises():\n    pass",
+            loops="while True:\n    pass\ndef loops():\n    pass",
+            nothing="x = 1",
+        )
+    )
+    (body,) = told.bodies("layer")
+    assert [one["name"] for one in body["library"]] == ["pack_items"]
+    assert body["pre_process"] == say("hello")
+    out = {one["part"]: (one["stage"], one["reason"]) for one in body["screened"]}
+    assert out["solver_lib:nothing"] == ("static", "defines no function")
+    assert out["solver_lib:raises"][0] == "smoke" and "ZeroDivisionError" in out["solver_lib:raises"][1]
+    assert out["solver_lib:loops"] == ("smoke", "timeout: stopped after 5 s")
+    assert len(told.bodies("candidate")) == 2
+
+
+HOSTILE = {
+    "task": (say("x") + '\nimport os\nos.environ["TASK"] = "1"', "os"),
+    "solver": ("x = ().__class__.__bases__[0].__subclasses__()", "reaches for __"),
+    "frames": ("def f():\n    yield 1\nx = f().gi_frame.f_back", "reaches for f_back"),
+    "ids": ('if task.task_id == "t:0":\n    additional_context = "the answer is 0.9"', "task id"),
+    "long": (say("y" * 10_001), "10,0"),
+    "async": ("async def f():\n    pass", "async def"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_layer_is_refused_and_the_reason_is_kept(case: str) -> None:
+    code, reason = HOSTILE[case]
+    told = one_layer(layer_reply(code))
+    (body,) = told.bodies("layer")
+    assert reason in body["screened"][0]["reason"] and body["screened"][0]["part"] == "pre_process"
+    assert len(told.bodies("candidate")) == 1, "nothing usable is left of it, so nothing is evaluated"
+    assert "screened out" in told.stored("layer")[0].title
+
+
+def test_a_hostile_helper_harms_its_own_script_only() -> None:
+    """It is defined well and misbehaves when it is called: that is a failure of the script."""
+    told = solve(
+        by_role(
+            lambda call: layer_reply(trap='def trap(x):\n    """Trap."""\n    while True:\n        pass'),
+            lambda call: (
+                "```python\ndef solve():\n    return trap(1) if 'trap' in dir() else 0.5\n```"
+                if "trap" not in call.request.messages[0].content
+                else "```python\ndef solve():\n    return trap(1)\n```"
+            ),
+        ),
+        1,
+        code="sandbox",
+        iterations=1,
+        script_seconds=1.0,
+    )
+    first, second = told.bodies("candidate")
+    assert first["mean"] == 0.5
+    assert second["scores"][0]["failure"] == "timeout" and second["mean"] == 0
+
+
+def test_the_blocks_of_a_reply_are_those_that_are_closed() -> None:
+    text = "a\n```python\nx\n```\n````md\n```\ninner\n```\n````\n```python\ncut"
+    assert [(b.info, b.body) for b in blocks(text)] == [("python", "x"), ("md", "```\ninner\n```")]
+
+
+def test_a_layer_is_read_from_its_fences() -> None:
+    reply = (
+        layer_reply("a = 1", "why", pack_items=PACK) + "\n```solver_lib: spaced\ndef spaced():\n    pass\n```"
+    )
+    found = written(reply)
+    assert (found.rationale, found.pre_process) == ("why", "a = 1")
+    assert [name for name, _ in found.helpers] == ["pack_items", "spaced"]
+    assert written("no fence at all") == written("")
+
+
+def test_a_script_is_the_last_block_that_defines_solve() -> None:
+    assert script_in("```python\ndef solve(): pass\n```\n```python\nprint(1)\n```") == "def solve(): pass"
+    assert script_in("```\nx = 1\n```") == "x = 1"
+    assert script_in("```rationale\nx\n```") == ""
+
+
+def test_a_helper_knows_its_signature_and_its_docstring() -> None:
+    found = helper("pack_items", PACK)
+    assert found is not None
+    assert found.signature == "pack_items(items: list, capacity: int) -> list"
+    assert found.doc.startswith("First-fit decreasing.")
+    assert merged([layer(2, "", PACK)])["pack_items"].source == PACK
+    space: dict[str, Any] = {}
+    exec(staged(found), space)
+    assert space["pack_items"]([5, 4, 3, 2], 7) == [[5, 2], [4, 3]]
+
+
+def test_a_call_is_a_mention_outside_of_an_own_definition() -> None:
+    assert called("x = pack_items([1], 2)", ["pack_items", "other"]) == ("pack_items",)
+    assert called("def pack_items(a):\n    pass\npack_items(1)", ["pack_items"]) == ()
+    assert called("repack_items(1)", ["pack_items"]) == ()
