@@ -107,8 +107,13 @@ def doctor_command(network: bool, as_json: bool) -> int:
     Exit code 1 if a check fails. Values of keys are never shown.
     """
     from meta_tui import doctor
+    from meta_tui.tui import measure
 
     checks = doctor.checks()
+    width = measure.check()
+    if width is not None:
+        at = next(number for number, check in enumerate(checks, 1) if check.name == "terminal")
+        checks.insert(at, width)
     if network:
         checks.append(asyncio.run(doctor.reach()))
     failed = any(check.state == "fail" for check in checks)
