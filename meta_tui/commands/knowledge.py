@@ -89,6 +89,70 @@ def import_command(source: str, name: str, as_json: bool) -> int:
     return 0
 
 
+@knowledge_command.command("compare")
+@click.argument("source", metavar="RUN|FILE")
+@click.argument("other", metavar="[RUN|FILE]", required=False)
+@json_option
+def compare_command(source: str, other: str | None, as_json: bool) -> int:
+    """Say what each pass of a run changed, or how what two runs learned differs."""
+    import msgspec
+
+    if other is not None:
+        return _compare_two(source, other, as_json)
+    carried, recording = _opened(source)
+    if recording is None or carried.method != "mc2":
+        raise UsageError("passes are those of a recorded run of mc2; give two runs or files to compare them")
+    from meta_tui.methods.mc2.history import history
+    from meta_tui.methods.mc2.passes import passes
+
+    found = passes(history(recording.events), len(recording.started.stream) or 1)
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return 0
+    for one in found:
+        graded = f", {one.right}/{one.graded} right" if one.graded else ""
+        click.echo(
+            f"pass {one.number}: batches {one.batches[0]} to {one.batches[-1]}, {one.instances} instances{graded}, "
+            f"{one.settled_at_once} settled at once, {one.restarts} restarts"
+        )
+        for words, samples in (("now right", one.gained), ("now wrong", one.lost)):
+            if samples:
+                click.echo(f"  {words}: {', '.join(map(_clean, samples))}")
+        for change in one.changes:
+            _show_change(change)
+    return 0
+
+
+def _compare_two(source: str, other: str, as_json: bool) -> int:
+    """How the knowledge of two runs or files differs: 0 where it does not, else 3 as `diff`."""
+    import msgspec
+
+    from meta_tui.methods.carried import summary_lines
+    from meta_tui.methods.mc2.memory import Memory
+    from meta_tui.methods.mc2.passes import between
+
+    left, right = _opened(source)[0], _opened(other)[0]
+    if left.method != right.method:
+        raise UsageError(f"these are of {left.method} and {right.method}; compare knowledge of one method")
+    old, new = summary_lines(left), summary_lines(right)
+    same = left.knowledge == right.knowledge
+    gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
+    changes: tuple[Change, ...] = ()
+    if left.method == "mc2":
+        memories = [msgspec.convert(one.knowledge, Memory) for one in (left, right)]
+        changes = between(*memories)
+    if as_json:
+        print_json({"same": same, "added": come, "dropped": gone, "changes": msgspec.to_builtins(changes)})
+        return 0 if same else 3
+    for change in changes:
+        _show_change(change)
+    for sign, lines in (("+", come), ("-", gone)) if not changes else ():
+        for line in lines:
+            click.echo(f"  {sign} {_clean(line)}")
+    click.echo("the same knowledge" if same else f"{len(come)} more, {len(gone)} fewer")
+    return 0 if same else 3
+
+
 @knowledge_command.command("report")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("--to", type=click.Path(dir_okay=False, path_type=Path), help="A file for the page with plots.")
