@@ -71,7 +71,7 @@ class Special(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def matches(self, name: str) -> bool:
         """Whether it answers for the expert of that name."""
-        return _pattern(self.name).fullmatch(_folded(name)) is not None
+        return _matches(_folded(self.name), _folded(name))
 
     def told(self) -> str:
         """The line that tells the Meta Model about it."""
@@ -192,5 +192,17 @@ def _folded(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, re.sub(r"\*+", "*", _folded(name)).split("*"))), re.DOTALL)
+def _matches(pattern: str, name: str) -> bool:
+    """Whether the pieces between the stars stand in the name in order; linear, never backtracking."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return name == first
+    if not name.startswith(first):
+        return False
+    place = len(first)
+    for piece in rest[:-1]:
+        found = name.find(piece, place)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return len(name) - place >= len(rest[-1]) and name.endswith(rest[-1])

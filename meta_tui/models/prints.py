@@ -54,7 +54,6 @@ def left_out(count: int) -> str:
 
 _sink: ContextVar[Kept | None] = ContextVar("_sink", default=None)
 _guard = threading.Lock()
-_listening: list[_Apart] = []
 _running = 0
 
 
@@ -92,17 +91,17 @@ def heard(kept: Kept) -> Iterator[None]:
 
 
 def _listen(change: int) -> None:
-    """Stand before the standard streams while at least one function runs."""
+    """Stand before the standard streams while at least one function runs.
+
+    Somebody else (an app, a test's capture) may have put another stream there meanwhile, so every
+    function looks anew.
+    """
     global _running
     with _guard:
         _running += change
-        if _running == 1 and change == 1:
-            for name in ("stdout", "stderr"):
-                apart = _Apart(name)
-                _listening.append(apart)
-                setattr(sys, name, apart)
-        elif _running == 0:
-            for apart in _listening:
-                if getattr(sys, apart.name) is apart:
-                    setattr(sys, apart.name, apart.real)
-            _listening.clear()
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if change > 0 and not isinstance(stream, _Apart):
+                setattr(sys, name, _Apart(name))
+            elif _running == 0 and isinstance(stream, _Apart):
+                setattr(sys, name, stream.real)

@@ -136,7 +136,7 @@ def test_a_function_that_hangs_is_left_alone_at_its_limit_and_holds_up_nothing()
     free.set()
 
 
-def test_a_process_ends_although_a_function_hangs() -> None:
+def test_a_process_ends_although_a_function_hangs(tmp_path: Path) -> None:
     code = (
         "import meta_tui, time\n"
         'script = [\'Expert Slow:\\n"""\\nx\\n"""\', \'>> FINAL ANSWER: 1\']\n'
@@ -145,7 +145,7 @@ def test_a_process_ends_although_a_function_hangs() -> None:
     )
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
     )
     assert done.stdout.strip() == "1"
     assert time.monotonic() - began < 20
