@@ -58,7 +58,9 @@ SCREENS = {
     "program": lambda: ProgramScreen(apply_all(EMPTY, EVENTS).effects[5], "run"),
     "missing": lambda: MissingScreen(CassetteMiss(MISS, ASKED, RECORDED, 12), "run"),
     "jump": lambda: run(speed=0),
-    "ask": lambda: AskScreen(_settings(), offered=("meta_prompting", "standard", "zero_shot_cot")),
+    "ask": lambda: AskScreen(
+        _settings(), offered=("meta_prompting", "standard", "zero_shot_cot"), fetch=lambda: RUNS
+    ),
     "paste": lambda: PasteScreen("You are Expert Poet.\n\nWrite one line.", 3),
     "choice": lambda: Choice("fork", "Call 3, Expert Python, round 2.", ("Draw again", "Edit this reply")),
     "page": lambda: Page("edit the reply", "Call 3.", "The reply\nas it was.", "go on with it"),
@@ -104,6 +106,7 @@ async def test_a_screen_looks_as_it_did(name, size, monkeypatch):
             await pilot.pause()
             app.screen.flush()
         await pilot.pause()
+        await app.workers.wait_for_complete()
         if name == "jump":
             await pilot.press("ctrl+o")
             await pilot.pause()

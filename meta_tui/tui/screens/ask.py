@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,7 +20,10 @@ from meta_tui.config import Settings
 from meta_tui.display import clean, one_line
 from meta_tui.errors import UsageError
 from meta_tui.plugins import Survey
+from meta_tui.store import RunSummary
 from meta_tui.tui import handing
+from meta_tui.tui.estimate import estimate
+from meta_tui.tui.screens.home import load
 from meta_tui.tui.screens.samples import Offer, SamplesScreen, offers
 from meta_tui.tui.widgets.hints import Hints
 from meta_tui.tui.widgets.listing import Listing, Part
@@ -45,6 +48,7 @@ class AskScreen(Screen[Wish | None]):
         settings: the settings in force; they fill the form.
         question: a text to begin with.
         offered: method ids; None offers all.
+        fetch: gives the recorded runs from which calls and cost are estimated.
     """
 
     CSS_PATH = "ask.tcss"
@@ -68,8 +72,16 @@ class AskScreen(Screen[Wish | None]):
         "reply back. Everything is recorded as it comes; x stops, R resumes."
     )
 
-    def __init__(self, settings: Settings, question: str = "", offered: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        question: str = "",
+        offered: Sequence[str] | None = None,
+        fetch: Callable[[], Sequence[RunSummary]] = load,
+    ) -> None:
         super().__init__()
+        self._fetch = fetch
+        self._past: Sequence[RunSummary] | None = None
         self._settings = settings
         self._question = question
         self._offer: Offer | None = None
@@ -101,6 +113,7 @@ class AskScreen(Screen[Wish | None]):
                         "max_calls", "calls at most (optional)", "" if calls is None else str(calls)
                     )
             yield Static(id="state", markup=False)
+            yield Static(id="estimate", markup=False)
             yield Static(id="command", markup=False)
         yield Hints(self.HINTS)
 
@@ -115,8 +128,22 @@ class AskScreen(Screen[Wish | None]):
         self.query_one("#methods", Listing).fill(len(self._methods), 0)
         self.query_one("#question", TextArea).focus()
         self._tell()
+        self.run_worker(self._read, thread=True, exit_on_error=False)
         for problem in self._problems:
             handing.note(self.app, problem, warn=True)
+
+    def _read(self) -> None:
+        """What past runs needed, read beside the writing."""
+        try:
+            past = self._fetch()
+        except (UsageError, OSError):
+            past = []
+        self.app.call_from_thread(self._remember, past)
+
+    def _remember(self, past: Sequence[RunSummary]) -> None:
+        self._past = past
+        if self.is_attached:
+            self._tell()
 
     def on_resize(self) -> None:
         """Little room: the question keeps its lines."""
@@ -163,6 +190,9 @@ class AskScreen(Screen[Wish | None]):
     def _tell(self) -> None:
         wish = self.wish
         self.query_one("#state", Static).update(Content(key_state(wish, os.environ.keys())))
+        past = self._past
+        words = "" if past is None else estimate(past, wish.method, wish.model, wish.max_calls)
+        self.query_one("#estimate", Static).update(Content(words))
         self.query_one("#command", Static).update(Content(clean(command(wish))))
 
     def action_start(self) -> None:

@@ -23,6 +23,7 @@ from meta_tui.tui.widgets.hints import Hints
 from meta_tui.tui.widgets.pane import Pane
 
 NARROW = 100
+WIDTH = "How wide this terminal draws other scripts is measured by `meta-tui doctor`, outside the app."
 
 
 class SettingsScreen(Screen[None]):
@@ -77,7 +78,7 @@ class SettingsScreen(Screen[None]):
         pane = self.query_one("#doctor", Pane)
         bad = sum(check.state == "fail" for check in found)
         pane.caption("doctor", f"✗ {bad} failed" if bad else "✓ nothing failed")
-        pane.show(doctor_page(found))
+        pane.show((*doctor_page(found), Block("asked", (WIDTH,))))
 
     def action_copy(self) -> None:
         """Both pages as text, anything like a key taken out."""
