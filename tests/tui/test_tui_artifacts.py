@@ -157,3 +157,26 @@ async def test_a_reply_of_tool_calls_alone_is_shown_as_those_calls():
         said = "\n".join(pane.text for pane in screen.panes.values())
         assert 'tool call finish({"memory_id":"1_1"})' in said
         assert "(an empty reply)" not in said
+
+
+async def test_in_the_graph_the_tree_becomes_layers_by_depth_and_enter_still_opens_a_prompt(app):
+    async with app.run_test(size=(140, 40)) as pilot:
+        await pilot.press("2")
+        rows = app.screen.query_one("#tree", Listing).rows
+        heads = [row.strip() for row in rows if row.strip().startswith(("depth", "notes"))]
+        assert heads == ["depth 0", "depth 1", "notes"]
+        await pilot.press("enter")
+        assert isinstance(app.screen, ArtifactsScreen)  # a heading has no prompt
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, InspectScreen)
+        await pilot.press("q", "1")
+        assert app.screen.query_one("#tree", Listing).rows[0].startswith("▲ 0_0")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+async def test_the_mark_of_the_submission_is_never_cut_off(width):
+    app = MetaApp(lambda: ArtifactsScreen(shown("staged-note-repair"), "staged-note-repair"), fps=0)
+    async with app.run_test(size=(width, 24)) as pilot:
+        await pilot.pause()
+        assert any(row.endswith("◀ submitted") for row in app.screen.query_one("#tree", Listing).rows)

@@ -27,6 +27,11 @@ async def test_the_shipped_stream_is_shown_batch_by_batch(size: tuple[int, int])
         assert "+4 ~0 -0   2/4 right" in screen.query_one("#batches", Listing).rows[0]
         text = screen.query_one("#page", Pane).text
         assert "Carry every decimal with at least six digits" in text
+        heads = [line for line in text.split("\n") if line.startswith("── ")]
+        assert heads == [
+            f"── {role}: {n} added, 0 merged, 0 dropped, 0 kept ──"
+            for role, n in (("Reasoner", 2), ("Monitor", 1), ("Controller", 1))
+        ]
         await pilot.press("j", "j")
         await pilot.pause()
         assert screen.shown == 3

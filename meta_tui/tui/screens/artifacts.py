@@ -21,7 +21,7 @@ from textual.widgets import Static
 from meta_tui.display import one_line
 from meta_tui.evaluation.drawing import budget_text, graph_text, mark, memory_text
 from meta_tui.events import AnyEvent
-from meta_tui.methods.artifacts import Artifact, Row, Trace, trace, tree, worker_name
+from meta_tui.methods.artifacts import Artifact, Row, Trace, layers, trace, tree, worker_name
 from meta_tui.tui import handing, words
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.screens.inspect import InspectScreen
@@ -35,6 +35,14 @@ Look = Callable[[], tuple[Sequence[AnyEvent], Sequence[EffectView]]]
 """The events and the calls of the run as they are shown now."""
 
 VIEWS = ("Artifact", "Graph", "Memory", "Budget")
+GRAPH = VIEWS.index("Graph")
+HEADS = (
+    "layers by depth; ← what a worker was shown",
+    "the index as stages see it, and who read what",
+    "one letter a call, · is left",
+)
+"""What stands above the text of each view but the first."""
+
 NARROW = 100
 """Cells below which list and page stand above each other."""
 
@@ -73,6 +81,7 @@ class ArtifactsScreen(Screen[None]):
         self.view = 0
         self.trace = Trace()
         self.rows: list[Row] = []
+        self.listed: list[Row | str] = []
         self.effects: Sequence[EffectView] = ()
 
     def compose(self) -> ComposeResult:
@@ -103,17 +112,22 @@ class ArtifactsScreen(Screen[None]):
         self._seen = len(events_)
         self.trace, self.effects = trace(events_), effects
         self.rows = tree(self.trace)
-        self.query_one("#tree", Listing).fill(len(self.rows))
         self._show()
 
     @property
     def artifact(self) -> Artifact | None:
         """The artifact under the cursor."""
         row = self.query_one("#tree", Listing).cursor
-        wanted = self.rows[row].id if row < len(self.rows) else ""
-        return next((a for a in self.trace.artifacts if a.id == wanted), None)
+        one = self.listed[row] if row < len(self.listed) else ""
+        return None if isinstance(one, str) else next(a for a in self.trace.artifacts if a.id == one.id)
+
+    def _list(self) -> None:
+        """The tree, which becomes layers by depth in the view of the graph."""
+        self.listed = layered(self.trace, self.rows) if self.view == GRAPH else [*self.rows]
+        self.query_one("#tree", Listing).fill(len(self.listed))
 
     def _show(self) -> None:
+        self._list()
         found = self.trace
         head = f"{self._title} · {words.count(len(found.workers), 'artifact')} · "
         head += words.count(len(found.strip), "call")
@@ -130,32 +144,36 @@ class ArtifactsScreen(Screen[None]):
         if self.view == 0:
             return self._artifact_page()
         made = (graph_text, memory_text, budget_text)[self.view - 1](self.trace)
-        return (Block("stored", (made,)),)
+        return (Block("stored", (made,), HEADS[self.view - 1]),)
 
     def _artifact_page(self) -> tuple[Block, ...]:
         artifact = self.artifact
         if artifact is None:
             return (Block("notice", ("no artifact yet",)),)
         verdicts = ", ".join(self.trace.verdicts.get(artifact.id, ())) or "none"
-        facts = [f"{artifact.id}  {artifact.title}", f"verdicts: {verdicts}"]
+        facts = [f"verdicts: {verdicts}"]
         facts.append(
             f"confidence: {artifact.confidence or '-'}   available after call {artifact.available_at}"
         )
         facts.append(f"shown to its worker: {', '.join(artifact.context) or 'nothing'}")
         asked = (Block("asked", (artifact.instruction,)),) if artifact.instruction else ()
-        return (Block("stored", ("\n".join(facts),)), *asked, Block("reply", (artifact.body,)))
+        head = f"{artifact.id}  {artifact.title}"
+        return (Block("stored", ("\n".join(facts),), head), *asked, Block("reply", (artifact.body,)))
 
     def _paint_row(self, row: int, width: int) -> list[Part]:
-        if row >= len(self.rows):
+        if row >= len(self.listed):
             return []
-        one = self.rows[row]
+        one = self.listed[row]
+        if isinstance(one, str):
+            return [(one, "quiet")]
         shape, word, colour = mark(one)
-        end = " ◀ submitted" if one.submitted else ""
-        lead = "  " * min(one.indent, 8)
+        lead = "  " * (1 if self.view == GRAPH else min(one.indent, 8))
+        tail = f"  {word}{' ◀ submitted' if one.submitted else ''}"
+        room = width - len(lead) - len(shape) - len(one.id) - len(tail) - 2
         return [
             (f"{lead}{shape} ", colour),
-            (f"{one.id} {one_line(one.title, max(8, width - len(lead) - 24))}", ""),
-            (f"  {word}{end}", "quiet"),
+            (f"{one.id} {one_line(one.title, max(4, room))}", ""),
+            (tail, "quiet"),
         ]
 
     def on_key(self, event: events.Key) -> None:
@@ -222,3 +240,13 @@ class ArtifactsScreen(Screen[None]):
     def action_back(self) -> None:
         """Leave."""
         self.dismiss()
+
+
+def layered(found: Trace, rows: Sequence[Row]) -> list[Row | str]:
+    """The artifacts by depth under a heading each, then the notes."""
+    by_id = {row.id: row for row in rows}
+    listed: list[Row | str] = []
+    for depth, ids in enumerate(layers(found)):
+        listed += [f"depth {depth}", *(by_id[id] for id in ids)]
+    notes = [row for row in rows if row.kind == "note"]
+    return [*listed, "notes", *notes] if notes else listed

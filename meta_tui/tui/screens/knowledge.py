@@ -204,11 +204,13 @@ def _change(change: Change) -> list[Block]:
         ("removed", "dropped", [rule.text for rule in change.dropped]),
         ("stored", "kept", [rule.text for rule in change.kept]),
     )
-    return [
+    counts = ", ".join(f"{len(rules)} {note}" for _, note, rules in groups)
+    head = Block("round", (f"{TITLES[change.role]}: {counts}",))
+    return [head, *(
         Block(kind, (rule,), f"{TITLES[change.role]}, {note}")  # type: ignore[arg-type]
         for kind, note, rules in groups
         for rule in rules
-    ]
+    )]  # fmt: skip
 
 
 def _lifetimes(found: History, batch: int) -> tuple[Block, ...]:
