@@ -7,6 +7,7 @@ replay that misses or differs, 4 stopped by a budget, 5 trouble with a provider 
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,10 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("meta_tui.commands.runs", "List, show and remove recorded runs."),
     "diff": ("meta_tui.commands.show", "Compare two recorded runs, round by round."),
     "evaluate": ("meta_tui.commands.evaluate", "Run methods on tasks: intervals, paired tests, costs."),
-    "report": ("meta_tui.commands.evaluate", "Report on an evaluation, recomputed from its logs."),
+    "report": ("meta_tui.commands.report", "Report on an evaluation, recomputed from its logs."),
     "diagnose": ("meta_tui.commands.diagnose", "What runs with workers covered, selected and remembered."),
-    "compare": ("meta_tui.commands.evaluate", "Who won which sample of an evaluation."),
-    "merge": ("meta_tui.commands.evaluate", "Put the shards of an evaluation together."),
+    "compare": ("meta_tui.commands.report", "Who won which sample of an evaluation."),
+    "merge": ("meta_tui.commands.report", "Put the shards of an evaluation together."),
     "tasks": ("meta_tui.commands.tasks", "Look at task families, make samples, grade answers."),
     "export": ("meta_tui.commands.share", "Write a run into a file to share: page, text, picture."),
     "serve": ("meta_tui.commands.share", "Show recorded runs in a browser on this machine."),
@@ -119,6 +120,7 @@ def cli(ctx: click.Context) -> int | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (without the program's name); gives back the exit code."""
+    _fit_streams()
     try:
         result = cli.main(list(argv) if argv is not None else None, "meta-tui", standalone_mode=False)
     except MetaTuiError as error:
@@ -144,6 +146,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         click.echo("meta-tui: stopped", err=True)
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _fit_streams() -> None:
+    """Write letters instead of signs where the terminal's locale, or the encoding, has no signs."""
+    import os
+
+    from meta_tui.commands.output import Letters
+    from meta_tui.display import speaks_unicode
+
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, io.TextIOWrapper) or isinstance(stream, Letters):
+            continue
+        if not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(errors="replace")
+        if stream.isatty() and not speaks_unicode(os.environ):
+            setattr(sys, name, Letters(stream.buffer, encoding="utf-8", line_buffering=True))
 
 
 def _silence_stdout() -> None:

@@ -13,6 +13,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from meta_tui.chat import Reply, Usage
 from meta_tui.events import How, StreamItem
@@ -74,7 +75,9 @@ class SimulatedLearner:
         """The reply to a call, with invented token counts."""
         text = self._text(call)
         sent = sum(len(message.content) for message in call.request.messages)
-        return Reply(text, finish_reason="stop", usage=Usage(sent // 4, max(1, len(text) // 4)))
+        usage = Usage(sent // 4, max(1, len(text) // 4))
+        chance = random.Random(f"{self._seed}/{call.request.key}/{call.draw}/tokens")
+        return Reply(text, finish_reason="stop", usage=usage, logprobs=invented(call, chance))
 
     def _text(self, call: Call) -> str:
         asked = call.request.messages[-1].content
@@ -144,9 +147,16 @@ class SimulatedLearner:
         return json.dumps(fields)
 
 
+def invented(call: Call, chance: random.Random) -> dict[str, Any] | None:
+    """Log-probabilities for methods that ask for them; as all else here they mean nothing."""
+    if not call.request.params.logprobs:
+        return None
+    return {"content": [{"token": "simulated", "logprob": -round(chance.uniform(0.05, 1.5), 3)}]}
+
+
 def stated(answer: str) -> str:
-    """An answer in both forms that methods ask for."""
-    return f"Simulated work.\nFinal Answer: {answer}\n\n{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}"
+    """An answer in both forms that methods ask for; the field stands last, since the marker looks like it."""
+    return f"Simulated work.\n{MARKER}\n{QUOTES}\n{answer}\n{QUOTES}\n\nFinal Answer: {answer}"
 
 
 def wrong(sample: Sample) -> str:

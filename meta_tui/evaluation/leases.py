@@ -34,6 +34,11 @@ def lease(path: Path) -> Iterator[bool]:
             path.unlink(missing_ok=True)
 
 
+def held(path: Path) -> bool:
+    """Whether somebody, here or on another host, is working under the lease at `path`."""
+    return path.exists() and not _stale(path)
+
+
 def touch(path: Path) -> None:
     """A sign of life."""
     with contextlib.suppress(OSError):

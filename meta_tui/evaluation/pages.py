@@ -10,17 +10,25 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import chain
 from typing import Any
 
 from meta_tui.display import clean
 from meta_tui.evaluation.report import (
+    BUDGET_HEADS,
+    CURVE_HEADS,
     HEADS,
     PAIR_HEADS,
+    budget_columns,
     columns,
+    curve_columns,
+    failure_lines,
     money,
     number,
     pair_columns,
     percent,
+    simulation_lines,
+    states_line,
 )
 from meta_tui.evaluation.results import Row
 
@@ -30,15 +38,27 @@ INKS = ("#005A8C", "#A34700", "#00664A", "#8F3F73", "#7A5400", "#3B3B98", "#5C5C
 
 def markdown(summary: dict[str, Any]) -> str:
     """The report as Markdown tables."""
-    cells = ", ".join(f"{n} {state}" for state, n in summary["cells"].items() if state != "total")
     parts = [
         f"# Evaluation ({summary['grader']} grader)",
-        f"{summary['cells']['total']} cells: {cells}. {summary['repeats']} repeat(s).",
+        f"{states_line(summary)}. {summary['repeats']} repeat(s).",
+        *simulation_lines(summary),
         _md_table(HEADS, map(columns, summary["table"])),
     ]
     if summary["pairs"]:
         parts += ["## Paired differences", _md_table(PAIR_HEADS, map(pair_columns, summary["pairs"]))]
+    if summary["curves"]:
+        parts += [
+            "## Streams by batch",
+            _md_table(CURVE_HEADS, chain(*map(curve_columns, summary["curves"]))),
+        ]
+    if summary.get("diagnostics"):
+        parts += [
+            "## Score by allowed calls",
+            _md_table(BUDGET_HEADS, map(budget_columns, summary["diagnostics"])),
+        ]
     parts += ["## Beside accuracy", _md_table(DETAIL_HEADS, map(detail_columns, summary["table"]))]
+    if summary["failures"]:
+        parts += ["## Failures", *(f"    {clean(line)}" for line in failure_lines(summary["failures"]))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -114,20 +134,25 @@ def _cell(text: str) -> str:
 
 
 def html(
-    summary: dict[str, Any], rows: Sequence[Row], title: str = "Evaluation", diagnostics: str = ""
+    summary: dict[str, Any],
+    rows: Sequence[Row],
+    title: str = "Evaluation",
+    diagnostics: str = "",
+    streams: str = "",
 ) -> str:
     """The report as one self-contained page.
 
     Args:
         diagnostics: plots of runs with workers as HTML (`plots.section`), empty where there are none.
+        streams: plots of streams as HTML (`plots_mc2.section`), likewise.
     """
     inks = {m: INKS[i % len(INKS)] for i, m in enumerate(summary["methods"])}
-    states = ", ".join(f"{n} {state}" for state, n in summary["cells"].items() if state != "total")
     body = [
         f"<h1>{_text(title)}</h1>",
-        f"<p>{summary['cells']['total']} cells ({_text(states)}), {summary['repeats']} repeat(s), "
+        f"<p>{_text(states_line(summary))}; {summary['repeats']} repeat(s), "
         f"{_text(summary['grader'])} grader. Intervals are 95 %; a difference whose corrected p-value is "
         "0.05 or more is called tied.</p>",
+        *(f"<p><strong>{_text(line)}</strong></p>" for line in simulation_lines(summary)),
         _legend(inks),
         "<h2>Accuracy</h2>",
         _bars(summary["table"], inks),
@@ -144,18 +169,42 @@ def html(
         _experts(summary["experts"]),
         "<h2>Beside accuracy</h2>",
         _html_table(DETAIL_HEADS, map(detail_columns, summary["table"])),
-        f"<h2>Workers and artifacts</h2>{diagnostics}" if diagnostics else "",
+        _streams(summary, streams),
+        _budgets(summary, diagnostics),
+        _failures(summary),
         "<h2>Samples</h2>",
         _samples(rows, summary),
     ]
     return f"{_HEAD.replace('TITLE', _text(title))}{''.join(body)}</body></html>\n"
 
 
+def _streams(summary: dict[str, Any], plots: str) -> str:
+    if not summary["curves"]:
+        return ""
+    table = _html_table(CURVE_HEADS, chain(*map(curve_columns, summary["curves"])))
+    return f"<h2>Streams by batch</h2>{plots}{table}"
+
+
+def _budgets(summary: dict[str, Any], plots: str) -> str:
+    groups = summary.get("diagnostics")
+    table = (
+        f"<h3>Score by allowed calls</h3>{_html_table(BUDGET_HEADS, map(budget_columns, groups))}"
+        if groups
+        else ""
+    )
+    return f"<h2>Workers and artifacts</h2>{table}{plots}" if plots else ""
+
+
+def _failures(summary: dict[str, Any]) -> str:
+    lines = failure_lines(summary["failures"])
+    return f"<h2>Failures</h2><pre>{_text(chr(10).join(lines))}</pre>" if lines else ""
+
+
 _HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>TITLE</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <style>
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1a1a1a;background:#fff}
-table{border-collapse:collapse;margin:1rem 0;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;border-bottom:1px solid #ddd}
+pre{white-space:pre-wrap;font-size:13px}table{border-collapse:collapse;margin:1rem 0;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;border-bottom:1px solid #ddd}
 td{font-variant-numeric:tabular-nums}svg{max-width:100%;height:auto}h2{margin-top:2.2rem}
 .key{display:inline-block;width:.8em;height:.8em;margin:0 .35em 0 1em}
 @media(prefers-color-scheme:dark){body{background:#fff}}

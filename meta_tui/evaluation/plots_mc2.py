@@ -106,6 +106,27 @@ def page(streams: Summaries, title: str = "Streams") -> str:
     return f"{_HEAD.replace('TITLE', _text(title))}{''.join(body)}</body></html>\n"
 
 
+def section(curves: Summaries, streams: Summaries = ()) -> str:
+    """The figures of an evaluation's streams as a piece of a page.
+
+    Args:
+        curves: accuracy by batch over all streams of a method (`report.curves`).
+        streams: each stream by itself, for passes, tokens and lifetimes of rules.
+    """
+    if not curves:
+        return ""
+    drawn = [{**one, "label": f"{one['task']} {one['method']}"} for one in curves]
+    pieces = ["<h3>Accuracy and restart share by batch</h3>", accuracy_by_batch(drawn)]
+    if any(len(one["passes"]) > 1 for one in streams):
+        pieces += ["<h3>By pass</h3>", accuracy_by_pass(streams)]
+    if streams:
+        pieces += ["<h3>Accuracy against tokens</h3>", accuracy_by_tokens(streams)]
+    for one in streams:
+        if one["lifetimes"]:
+            pieces += [f"<h3>How long rules live: {_text(one['label'])}</h3>", rule_lifetimes(one)]
+    return "".join(pieces)
+
+
 _HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>TITLE</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1a1a1a;background:#fff}
@@ -144,8 +165,11 @@ def _line(points: Summaries, name: str, last: int, ink: str, dash: str, shift: i
         f'<polyline points="{way}" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}" fill="none"/>'
     ]
     for x, p in placed:
-        low, high = (_height(v) for v in p["interval"])
-        parts.append(f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{ink}" opacity="0.5" fill="none"/>')
+        if p["interval"]:
+            low, high = (_height(v) for v in p["interval"])
+            parts.append(
+                f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{ink}" opacity="0.5" fill="none"/>'
+            )
         parts.append(f'<circle cx="{x:.1f}" cy="{_height(p["accuracy"]):.1f}" r="3.5" fill="{ink}"/>')
         if p["restart_share"] is not None:
             y = _height(p["restart_share"])

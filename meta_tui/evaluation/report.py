@@ -49,6 +49,7 @@ def summary(plan: Plan, rows: Sequence[Row], grader: str) -> dict[str, Any]:
         "models": list(plan.models),
         "tasks": list(plan.tasks),
         "repeats": plan.repeats,
+        "stream": plan.stream,
         "samples": plan.samples,
         "cells": _states(rows),
         "table": table,
@@ -126,7 +127,7 @@ def failure_lines(found: Sequence[dict[str, Any]], shown: int = 10) -> list[str]
     if not found:
         return []
     total = sum(entry["cells"] for entry in found)
-    lines = [f"{total} {'cell' if total == 1 else 'cells'} without an end of their own:"]
+    lines = [f"{total} {'cell' if total == 1 else 'cells'} failed or stopped:"]
     for entry in found[:shown]:
         more = f" and {entry['cells'] - 1} more" if entry["cells"] > 1 else ""
         lines.append(f"  {entry['cells']:>4}  {entry['status']}: {entry['reason']}")
@@ -289,6 +290,33 @@ def _pair(first: list[Row], second: list[Row], grader: str) -> dict[str, Any] | 
     }
 
 
+def duels(rows: Sequence[Row], a: str, b: str, grader: str) -> list[dict[str, Any]]:
+    """Two methods on the same samples, one entry a pair of cells: who won, and the logs of both."""
+    by_place = {(row.method, row.model, row.sample, row.repeat): row for row in rows}
+    words = {(True, True): "both", (True, False): "a", (False, True): "b", (False, False): "neither"}
+    found = []
+    for row in rows:
+        if row.method != a:
+            continue
+        other = by_place.get((b, row.model, row.sample, row.repeat))
+        if other is None or "missing" in (row.status, other.status):
+            continue
+        won = words[row.correct(grader), other.correct(grader)]
+        found.append(
+            {
+                "sample": row.sample,
+                "model": row.model,
+                "repeat": row.repeat,
+                "won": won,
+                "answer_a": row.answer,
+                "answer_b": other.answer,
+                "log_a": row.log,
+                "log_b": other.log,
+            }
+        )
+    return found
+
+
 def _outcomes(rows: list[Row], grader: str) -> dict[tuple[str, int], bool]:
     return {(row.sample, row.repeat): row.correct(grader) for row in rows if row.status in ENDED}
 
@@ -418,6 +446,13 @@ def pair_columns(pair: dict[str, Any]) -> tuple[str, ...]:
 
 
 PAIR_HEADS = ("task", "model", "difference", "points", "95 % interval", "won", "p", "p (Holm)", "verdict")
+
+
+def states_line(summary: dict[str, Any]) -> str:
+    """`100 cells: 97 answered, 3 failed`; of streams the instances are counted."""
+    unit = "instances of streams" if summary["stream"] else "cells"
+    states = ", ".join(f"{n} {state}" for state, n in summary["cells"].items() if state != "total")
+    return f"{summary['cells']['total']} {unit}: {states}"
 
 
 def curve_columns(curve: dict[str, Any]) -> list[tuple[str, ...]]:

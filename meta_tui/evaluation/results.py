@@ -171,9 +171,9 @@ async def stream_rows(
         instance = last[sample.id]
         facts = _facts(found.events[instance.span], instance.answer, instance.span)
         facts |= {"status": found.status(instance), "actions": instance.actions}
-        facts |= {"batch": found.batches[instance.span]}
+        facts |= {"batch": found.batches[instance.span], "reply": ""}
         if facts["status"] in ("failed", "budget", "cancelled"):
-            facts["trouble"] = _trouble(found.events[instance.span])
+            facts["trouble"] = _trouble(found.events[instance.span]) or found.reason
         rows.append(await _row(sample, own, facts, graders, execute))
     return tuple(rows)
 
@@ -187,6 +187,9 @@ class _Parts:
         self.events: dict[str, list[AnyEvent]] = {one.span: [] for one in self.instances}
         self._rest: list[AnyEvent] = []
         self._ended: dict[str, str] = {}
+        finished = recording.finished
+        self._failed = finished is not None and finished.status == "failed"
+        self.reason = finished.reason if finished else ""
         for event in recording.events:
             self._within(event.span).append(event)
             if isinstance(event, SpanFinished):
@@ -205,7 +208,11 @@ class _Parts:
     def status(self, instance: Instance) -> str:
         """How an instance ended, in the words of runs."""
         ended = self._ended.get(instance.span, "unfinished")
-        return ("no_answer" if instance.answer is None else "answered") if ended == "done" else ended
+        if ended != "done":
+            return ended
+        if instance.answer is not None:
+            return "answered"
+        return "failed" if self._failed else "no_answer"
 
 
 def _share_of(events: Sequence[AnyEvent], count: int) -> dict[str, float | None]:

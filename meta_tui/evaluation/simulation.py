@@ -17,7 +17,7 @@ from typing import Any
 
 from meta_tui.chat import Reply, Usage
 from meta_tui.errors import UsageError
-from meta_tui.evaluation.learner import SimulatedLearner, stated
+from meta_tui.evaluation.learner import SimulatedLearner, invented, stated
 from meta_tui.events import How
 from meta_tui.methods.artifacts import read_worker
 from meta_tui.methods.deliberation import recommendations, tagged
@@ -173,7 +173,8 @@ class SimulatedAnswers:
         chance = random.Random(f"{self._seed} {call.repeat} {call.request.key} {call.strand} {call.draw}")
         sample = next((one for question, one in self._known.items() if question in asked), None)
         text = "Simulated: I find nothing wrong." if sample is None else self._said(sample, chance)
-        return Answer(Reply(text, usage=Usage(len(asked) // 4, max(1, len(text) // 4))), HOW)
+        usage = Usage(len(asked) // 4, max(1, len(text) // 4))
+        return Answer(Reply(text, usage=usage, logprobs=invented(call, chance)), HOW)
 
     def _said(self, sample: Sample, chance: random.Random) -> str:
         right = str(sample.meta.get("witness", sample.target)) if sample.task == "game24" else sample.target

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from meta_tui.errors import UsageError
-from meta_tui.evaluation import statistics
+from meta_tui.errors import LogError, UsageError
+from meta_tui.evaluation import cells, statistics
 from meta_tui.evaluation.evaluate import graded_text
 from meta_tui.events import Replied, Requested, RunStarted, SpanStarted
 from meta_tui.methods.embedding import Vector, cosine, hashed
 from meta_tui.methods.mc2.history import History, Instance, history
 from meta_tui.methods.mc2.method import batch_size
-from meta_tui.runlog import Recording
+from meta_tui.runlog import Recording, read
 from meta_tui.tasks import Execute, GraderName, Sample, grade
 
 Right = Mapping[str, bool]
@@ -84,6 +85,24 @@ def summary(label: str, recording: Recording, right: Right) -> dict[str, Any]:
             for life in found.lifetimes()
         ],
     }
+
+
+async def of_folder(
+    folder: Path, grader: GraderName = "strict", execute: Execute | None = None
+) -> list[dict[str, Any]]:
+    """The summaries of the streams of an evaluation that have ended, in the plan's order."""
+    found = []
+    for cell in cells.cells(cells.read_plan(folder), cells.read_samples(folder)):
+        try:
+            recording = read(folder / "cells" / f"{cell.name}.jsonl") if cell.stream else None
+        except LogError:
+            continue
+        if recording is not None and recording.finished is not None:
+            known = {one.id: one for one in cell.stream}
+            right = await graded(history(recording.events), known, grader, execute)
+            label = f"{cell.variant.label} · {cell.place} · {cell.model} · repeat {cell.repeat}"
+            found.append({"log": f"cells/{cell.name}.jsonl", **summary(label, recording, right)})
+    return found
 
 
 def instances(recording: Recording) -> list[Instance]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
+    from meta_tui.run import Stop
     from meta_tui.tui.exporting import Format, Written
     from meta_tui.tui.origin import Source
 
@@ -62,6 +63,29 @@ def solve_screen(source: Source, *, title: str = "", log: Path | None = None) ->
         from meta_tui.tui.screens.run import RunScreen
 
         return RunScreen(source, badge="LIVE", title=title, log=log)
+
+    return _run(first)
+
+
+def evaluation_screen(
+    folder: Path, *, grader: str = "strict", work: Callable[[Stop], Awaitable[None]] | None = None
+) -> int:
+    """An evaluation: table, plots, paired comparison, progress.
+
+    Args:
+        work: `await work(stop)` runs it in this process; None only looks at its folder.
+
+    Raises:
+        UsageError: the folder holds no evaluation; nothing is opened.
+    """
+    from meta_tui.evaluation.watching import Watch
+
+    Watch(folder, grader)
+
+    def first() -> Screen[Any]:
+        from meta_tui.tui.screens.evaluation import EvaluationScreen
+
+        return EvaluationScreen(folder, grader=grader, work=work)
 
     return _run(first)
 

@@ -177,9 +177,9 @@ class MetaApp(App[int]):
         return [screen for screen in self.screen_stack if isinstance(screen, RunScreen)]
 
     @property
-    def going(self) -> list[RunScreen]:
-        """Those whose run is under way."""
-        return [screen for screen in self.runs if screen.going]
+    def going(self) -> list[Any]:
+        """The screens whose run, or whose evaluation, is under way."""
+        return [screen for screen in self.screen_stack if getattr(screen, "going", False)]
 
     async def action_quit(self) -> None:
         """Leave; a live run is not stopped unasked."""

@@ -153,6 +153,13 @@ async def quit_(app: MetaApp, path: Path | None, screen: RunScreen | None) -> No
         await app.leave_now()
 
 
+async def evaluations(app: MetaApp, path: Path | None, screen: RunScreen | None) -> None:
+    """Choose an evaluation to look at."""
+    from meta_tui.tui.screens.evaluations import EvaluationsScreen
+
+    app.push_screen(EvaluationsScreen())
+
+
 FLOWS: dict[str, Flow] = {
     "open": open_run,
     "new": new,
@@ -162,6 +169,7 @@ FLOWS: dict[str, Flow] = {
     "replay": replay,
     "compare": compare,
     "export": export,
+    "evaluations": evaluations,
     "quit": quit_,
 }
 """What is asked -> what is done."""

@@ -113,6 +113,7 @@ _TABLE = (
     ),
     Key("replay", ("p",), "p", "Replay", "Run the recorded method again against its log: is it the same?"),
     Key("export", ("e",), "e", "Export", "Write the run as a page, a picture or a text to share."),
+    Key("evaluations", ("b",), "b", "Evaluations", "Look at an evaluation: table, plots, pairs, progress."),
     Key("settings", ("comma",), ",", "Settings", "Settings in force, and the state of this installation."),
     Key("theme", ("c",), "c", "Colours", "The next theme: dark, light, the terminal's own colours."),
 )

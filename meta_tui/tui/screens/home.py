@@ -45,7 +45,7 @@ class HomeScreen(Screen[None]):
 
     CSS_PATH = "home.tcss"
     ACTIONS: ClassVar[tuple[str, ...]] = (
-        *"new find compare follow_up resume replay export back help".split(),
+        *"new find compare follow_up resume replay export evaluations back help".split(),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -230,6 +230,10 @@ class HomeScreen(Screen[None]):
     def action_export(self) -> None:
         """Write a run to share it."""
         self.post_message(self.Asked("export", self.run))
+
+    def action_evaluations(self) -> None:
+        """Choose an evaluation."""
+        self.post_message(self.Asked("evaluations", None))
 
     def action_back(self) -> None:
         """Home is where one is; leaving is ctrl+q."""
