@@ -42,7 +42,8 @@ async def shortened(run: Run, history: History, asked: History, most: int, keep:
     if tokens(history) <= most or end <= start:
         return history
     cut = history[start:end]
-    rounds = f"rounds 1-{_round_before(history, end)}"
+    last = _round_before(history, end)
+    rounds = f"rounds 1-{last}" if last > 1 else "round 1"
     earlier = history[start - 1].content.removeprefix(asked[-1].content).strip()
     async with run.span("summary", f"Summary of {rounds}") as teller:
         said = "\n\n".join([*([earlier] if earlier else []), *map(_rendered, cut)])
@@ -53,7 +54,7 @@ async def shortened(run: Run, history: History, asked: History, most: int, keep:
         run.reject(f"an empty summary of {rounds}: the history stays as it is")
         return history
     _tell(run, rounds, cut, summary)
-    said_so = f"[{rounds.capitalize()} in short; their full text is left out here.]\n{summary}"
+    said_so = f"[{rounds.capitalize()} in short; the full text is left out here.]\n{summary}"
     return (*asked[:-1], user(f"{asked[-1].content}\n\n{said_so}"), *history[end:])
 
 
