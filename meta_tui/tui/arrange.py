@@ -29,6 +29,9 @@ class Plan:
 def arrange(spans: Sequence[SpanView], chosen: str | None, width: int, height: int) -> Plan:
     """Panes for the chosen part, those in which something is going on, and the latest; rows for the others.
 
+    Of a stream whose instances go on at once one instance has the panes: that of the chosen part, else
+    the first that is under way. Each of its roles has one pane, in a fixed order, for its latest attempt.
+
     Args:
         spans: the parts that have something to show, in order.
         chosen: the part that a person picked.
@@ -39,9 +42,11 @@ def arrange(spans: Sequence[SpanView], chosen: str | None, width: int, height: i
     if len(spans) > room:
         spare = height - min(len(spans) - room, rows_shown(height))
         room = max(1, min(POOL, columns * max(1, spare // LOWEST)))
-    ranked = sorted(enumerate(spans), key=lambda pair: (-_rank(pair[1], chosen), -pair[0]))
+    roles = _roles(spans, _instance(spans, chosen))
+    ranked = sorted(enumerate(spans), key=lambda pair: (-_rank(pair[1], chosen, roles), -pair[0]))
     kept = {span.id for _, span in ranked[:room]}
-    panes = tuple(span.id for span in spans if span.id in kept)
+    others = [span.id for span in spans if span.id in kept and span.id not in roles]
+    panes = (*(id_ for id_ in roles if id_ in kept), *others)
     rows = tuple(span.id for span in spans if span.id not in kept)
     return Plan(rows, panes, columns if len(panes) > 1 else 1)
 
@@ -51,7 +56,24 @@ def rows_shown(height: int) -> int:
     return max(1, height // 4)
 
 
-def _rank(span: SpanView, chosen: str | None) -> int:
+def _instance(spans: Sequence[SpanView], chosen: str | None) -> str:
+    """The instance that has the panes; "" where no instance is under way or chosen."""
+    instances = [span for span in spans if span.role == "instance"]
+    picked = next((span.id for span in instances if f"{chosen or ''}/".startswith(f"{span.id}/")), "")
+    if picked or chosen:
+        return picked
+    return next((span.id for span in instances if span.phase in ("running", "retrying")), "")
+
+
+def _roles(spans: Sequence[SpanView], instance: str) -> tuple[str, ...]:
+    """The latest part of each name in an instance, in the order in which the names first came."""
+    own = [span for span in spans if instance and span.id.startswith(f"{instance}/")]
+    return tuple({span.name: span.id for span in own}.values())
+
+
+def _rank(span: SpanView, chosen: str | None, roles: Sequence[str]) -> int:
     if span.id == chosen:
+        return 3
+    if span.id in roles:
         return 2
     return int(any(block.open for block in span.blocks[-3:]))

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from meta_tui.chat import CodeResult
+from meta_tui.display import count, dollars
 from meta_tui.events import (
     Answered,
     AnyEvent,
@@ -35,6 +36,7 @@ from meta_tui.events import (
     SpanFinished,
     SpanStarted,
     Stored,
+    paid,
     parent_span,
 )
 
@@ -153,7 +155,7 @@ class RunState(msgspec.Struct, frozen=True):
     Attributes:
         status: `waiting` before the first event, `running`, or the status of `RunFinished`.
         tokens: of the calls whose usage is known; `unknown_tokens` says that some is not.
-        cost: dollars of live calls whose price is known; `unknown_cost` says that some is not.
+        cost: dollars of the replies whose price is known; `unpriced` counts the others.
         round, limit: of the run itself, or of the part that last began one.
         spans: by id, in the order in which they began; `in_order` gives them as a tree.
         seen: events applied so far, `Delta`s not counted.
@@ -172,7 +174,7 @@ class RunState(msgspec.Struct, frozen=True):
     tokens: int = 0
     unknown_tokens: bool = False
     cost: float = 0.0
-    unknown_cost: bool = False
+    unpriced: int = 0
     live_calls: int = 0
     replies: int = 0
     spans: dict[str, SpanView] = {}
@@ -257,6 +259,16 @@ def in_order(state: RunState) -> list[SpanView]:
     return sorted(state.spans.values(), key=lambda span: [int(n) for n in span.id.split("/") if n.isdigit()])
 
 
+def instance_of(state: RunState, span: SpanView) -> str:
+    """The name of the instance of a stream that a part belongs to; "" for an instance itself."""
+    around = span.id
+    while around := around.rpartition("/")[0]:
+        found = state.spans.get(around)
+        if found is not None and found.role == "instance":
+            return found.name
+    return ""
+
+
 def _round(state: RunState, event: RoundStarted) -> RunState:
     span = _replace(_span(state, event.span), at_round=event.number)
     shown = _with_span(state, span)
@@ -298,7 +310,7 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
 
 def _totals(state: RunState) -> list[str]:
     counts = ((state.round, "round"), (state.calls, "call"), (state.code_runs, "code run"))
-    return [_count(number, what) for number, what in counts if number]
+    return [count(number, what) for number, what in counts if number]
 
 
 def _effect(state: RunState, event: Requested | CodeStarted | EmbedStarted | ScoreStarted) -> RunState:
@@ -341,7 +353,7 @@ def _opening(
             quiet = any(program.code in block.text for block in span.blocks if block.kind == "reply")
             return (Block("code", (program.code,), n=event.n, open=True, quiet=quiet),)
         case EmbedStarted():
-            return (Block("sent", (f"{_count(len(event.texts), 'text')} to {event.model}",), n=event.n),)
+            return (Block("sent", (f"{count(len(event.texts), 'text')} to {event.model}",), n=event.n),)
         case ScoreStarted():
             return (Block("sent", ("an answer to the grader",), n=event.n),)
 
@@ -357,7 +369,7 @@ def _asked(span: SpanView, event: Requested) -> tuple[Block, ...]:
     if first:
         return ()
     return (
-        Block("sent", (f"{_count(len(event.messages), 'message')}, the last of {len(last):,} characters",)),
+        Block("sent", (f"{count(len(event.messages), 'message')}, the last of {len(last):,} characters",)),
     )
 
 
@@ -484,7 +496,7 @@ def _attempts(effect: EffectView, event: Replied | Failed | CodeFinished | Embed
 def _counted(state: RunState, event: Replied) -> RunState:
     usage, source = event.reply.usage, _source(event.how)
     live = source == "live"
-    cost = event.how.cost if event.how and live else None
+    cost = paid(event.how)
     return _replace(
         state,
         tokens=state.tokens + (usage.total if usage else 0),
@@ -493,7 +505,7 @@ def _counted(state: RunState, event: Replied) -> RunState:
         live_calls=state.live_calls + live,
         replies=state.replies + 1,
         cost=state.cost + (cost or 0.0),
-        unknown_cost=state.unknown_cost or (live and cost is None),
+        unpriced=state.unpriced + (cost is None),
     )
 
 
@@ -526,7 +538,7 @@ def reply_facts(event: Replied) -> str:
     if how and how.ms is not None and how.source == "live":
         parts.append(f"{how.ms / 1000:.1f} s")
     if how and how.cost:
-        parts.append(f"${how.cost:.4f}")
+        parts.append(dollars(how.cost))
     return " · ".join(parts)
 
 
@@ -551,7 +563,3 @@ def _with_span(state: RunState, view: SpanView) -> RunState:
 def _noted(state: RunState, span: str, block: Block) -> RunState:
     view = _span(state, span)
     return _with_span(state, _replace(view, blocks=(*view.blocks, block)))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

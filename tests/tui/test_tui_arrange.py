@@ -42,3 +42,41 @@ def test_every_part_is_there_exactly_once_and_in_order(count, width, height, cho
     assert len(plan.panes) <= POOL
     if plan.panes and count > len(plan.panes) > plan.columns:
         assert len(plan.panes) / plan.columns * LOWEST <= height + LOWEST
+
+
+def part(id, role, name, phase="done"):
+    return SpanView(id, role, name, phase=phase)
+
+
+def seats(*rounds):
+    """The three roles of instance 1 in so many attempts, and of instance 2 in one."""
+    names = ("Reasoner", "Monitor", "Controller")
+    one = [
+        part(f"1/{3 * r + n + 1}", name.lower(), name)
+        for r in range(rounds[0])
+        for n, name in enumerate(names)
+    ]
+    two = [part(f"2/{n + 1}", name.lower(), name) for n, name in enumerate(names)]
+    return [part("1", "instance", "t:1", rounds[1]), *one, part("2", "instance", "t:2", "running"), *two]
+
+
+def test_of_instances_that_go_on_at_once_the_first_has_a_pane_for_each_role():
+    assert arrange(seats(1, "running"), None, 60, 30).panes == ("1/1", "1/2", "1/3")
+    assert arrange(seats(1, "done"), None, 60, 30).panes == ("2/1", "2/2", "2/3")
+
+
+def test_a_role_keeps_its_place_and_shows_its_latest_attempt():
+    """The second attempt has a Reasoner so far: it stands first, before the Monitor of the first."""
+    spans = [span for span in seats(2, "running") if span.id not in ("1/5", "1/6")]
+    assert arrange(spans, None, 60, 30).panes == ("1/4", "1/2", "1/3")
+
+
+def test_the_instance_of_a_chosen_part_has_the_panes():
+    assert set(arrange(seats(1, "running"), "2", 60, 37).panes) == {"2", "2/1", "2/2", "2/3"}
+    assert "2/2" in arrange(seats(1, "running"), "2/2", 60, 14).panes
+
+
+def test_nobody_is_lost_where_an_instance_has_the_panes():
+    spans = seats(3, "running")
+    plan = arrange(spans, None, 60, 30)
+    assert sorted((*plan.rows, *plan.panes)) == sorted(span.id for span in spans)

@@ -40,7 +40,7 @@ from meta_tui.tui.screens.missing import MissingScreen
 from meta_tui.tui.screens.program import ProgramScreen
 from meta_tui.tui.screens.reader import ReaderScreen
 from meta_tui.tui.start import lines_of
-from meta_tui.tui.state import EMPTY, EffectView, RunState, SpanView, depth, in_order
+from meta_tui.tui.state import EMPTY, EffectView, RunState, SpanView, depth, in_order, instance_of
 from meta_tui.tui.tape import Tape, Transport
 from meta_tui.tui.widgets.find import FindBar
 from meta_tui.tui.widgets.hints import Hints
@@ -298,7 +298,7 @@ class RunScreen(Screen[int]):
     def _captions(self, state: RunState) -> None:
         for number, (pane, span) in enumerate(self._pairs(state), 1):
             facts = self._facts(span) if span.id else self._root_facts(state, span)
-            pane.caption(self._caption(str(number), span, pane), facts)
+            pane.caption(self._caption(str(number), span, pane, instance_of(state, span)), facts)
 
     def _side_size(self) -> tuple[int, int]:
         """Cells of the area of the parts, worked out from the screen's: a layout that is still to
@@ -331,10 +331,11 @@ class RunScreen(Screen[int]):
         head = f"{'  ' * (depth(span.id) - 1)}{glyph} {one_line(span.name, 40)}"
         return [(head, colour), (f"  {word}  {last}"[: max(0, width - cell_len(head))], "quiet")]
 
-    def _caption(self, number: str, span: SpanView, pane: Pane) -> str:
+    def _caption(self, number: str, span: SpanView, pane: Pane, instance: str) -> str:
         glyph = words.GLYPHS[span.phase][0]
         mark = "> " if pane.has_focus else ""
-        where = f" · round {span.round}" if span.round and span.id else ""
+        where = f" · {one_line(instance, 30)}" if instance else ""
+        where += f" · round {span.round}" if span.round and span.id else ""
         return f"{mark}{number} {glyph} {one_line(span.name, 50) or 'run'}{where}"
 
     def _facts(self, span: SpanView) -> str:
