@@ -46,9 +46,11 @@ def test_d2_a_layer_that_changes_the_task_changes_nothing_and_one_that_loops_is_
     )
     (prompt,) = told.prompts("instance")
     assert "mutated\n\nNone/Task number 0: pack the items." in prompt
-    assert "another task" not in prompt and "changed" not in prompt
+    assert "another task" not in prompt
+    assert "changed" not in prompt
     reasons = {body["layer"]: body["reason"] for body in told.bodies("skipped")}
-    assert reasons["L3"].startswith("timeout") and "AttributeError" in reasons["L4"]
+    assert reasons["L3"].startswith("timeout")
+    assert "AttributeError" in reasons["L4"]
     assert told.bodies("candidate")[0]["mean"] == 0.5
 
 
@@ -78,7 +80,9 @@ def test_d3_a_helper_of_a_deeper_layer_takes_the_place_of_its_namesake_only() ->
         reply=lambda call: "```python\ndef solve():\n    return (size(0) + other(0)) / 100\n```",
     )
     (prompt,) = told.prompts("instance")
-    assert "size(x)\n    Deep." in prompt and "Shallow" not in prompt and "Untouched." in prompt
+    assert "size(x)\n    Deep." in prompt
+    assert "Shallow" not in prompt
+    assert "Untouched." in prompt
     assert "return 40" not in prompt, "bodies are not shown"
     (body,) = told.bodies("candidate")
     assert body["mean"] == 0.43
@@ -172,7 +176,8 @@ def one_layer(reply: str) -> Told:
 def test_d8_a_helper_goes_by_the_function_that_it_defines() -> None:
     told = one_layer(layer_reply(foo='def bar(x):\n    """B."""\n    return x'))
     (body,) = told.bodies("layer")
-    assert [one["name"] for one in body["library"]] == ["bar"] and "screened" not in body
+    assert [one["name"] for one in body["library"]] == ["bar"]
+    assert "screened" not in body
 
 
 def test_d8_a_helper_that_fails_when_it_is_defined_is_dropped_and_the_layer_survives() -> None:
@@ -190,7 +195,8 @@ def test_d8_a_helper_that_fails_when_it_is_defined_is_dropped_and_the_layer_surv
     assert body["pre_process"] == say("hello")
     out = {one["part"]: (one["stage"], one["reason"]) for one in body["screened"]}
     assert out["solver_lib:nothing"] == ("static", "defines no function")
-    assert out["solver_lib:raises"][0] == "smoke" and "ZeroDivisionError" in out["solver_lib:raises"][1]
+    assert out["solver_lib:raises"][0] == "smoke"
+    assert "ZeroDivisionError" in out["solver_lib:raises"][1]
     assert out["solver_lib:loops"] == ("smoke", "timeout: stopped after 5 s")
     assert len(told.bodies("candidate")) == 2
 
@@ -210,7 +216,8 @@ def test_a_hostile_layer_is_refused_and_the_reason_is_kept(case: str) -> None:
     code, reason = HOSTILE[case]
     told = one_layer(layer_reply(code))
     (body,) = told.bodies("layer")
-    assert reason in body["screened"][0]["reason"] and body["screened"][0]["part"] == "pre_process"
+    assert reason in body["screened"][0]["reason"]
+    assert body["screened"][0]["part"] == "pre_process"
     assert len(told.bodies("candidate")) == 1, "nothing usable is left of it, so nothing is evaluated"
     assert "screened out" in told.stored("layer")[0].title
 
@@ -233,7 +240,8 @@ def test_a_hostile_helper_harms_its_own_script_only() -> None:
     )
     first, second = told.bodies("candidate")
     assert first["mean"] == 0.5
-    assert second["scores"][0]["failure"] == "timeout" and second["mean"] == 0
+    assert second["scores"][0]["failure"] == "timeout"
+    assert second["mean"] == 0
 
 
 def test_the_blocks_of_a_reply_are_those_that_are_closed() -> None:

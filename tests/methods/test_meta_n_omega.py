@@ -76,9 +76,13 @@ def test_d5_the_oldest_layer_is_left_out_first_and_the_newest_never() -> None:
     _, dropped = code_part(chain, 10_000)
     assert dropped == ()
     said, dropped = code_part(chain, 1_100)
-    assert dropped == ("L1",) and "depth 2" not in said and "depth 3" in said and "1 older layers" in said
+    assert dropped == ("L1",)
+    assert "depth 2" not in said
+    assert "depth 3" in said
+    assert "1 older layers" in said
     said, dropped = code_part(chain, 0)
-    assert dropped == ("L1", "L2") and "depth 4" in said
+    assert dropped == ("L1", "L2")
+    assert "depth 4" in said
 
 
 def test_traces_that_do_not_fit_are_dropped_in_the_same_ratio_and_named() -> None:
@@ -86,21 +90,24 @@ def test_traces_that_do_not_fit_are_dropped_in_the_same_ratio_and_named() -> Non
     given = evidence(2)
     each = max(len(one) for one in fitted(given, chosen, Shown(), 10**9)[0])
     said, shown, dropped = fitted(given, chosen, Shown(), each * 9)
-    assert len(said) + len(dropped) == 20 and sum(map(len, said)) <= each * 9
+    assert len(said) + len(dropped) == 20
+    assert sum(map(len, said)) <= each * 9
     assert abs(shown.failures / (shown.failures + shown.successes) - 0.75) <= 0.15
     assert fitted(given, chosen, Shown(), 0)[0] == []
 
 
 def test_a_small_context_says_what_it_left_out() -> None:
     made = payload(evidence(2, 40), random.Random(0), max_tokens=2_200)
-    assert made.dropped_traces and made.sampled.failures + made.sampled.successes < 20
+    assert made.dropped_traces
+    assert made.sampled.failures + made.sampled.successes < 20
     assert payload(evidence(2), random.Random(0)).dropped_traces == ()
 
 
 def test_d6_the_first_layer_sees_raw_traces_and_later_ones_a_summary() -> None:
     first = payload(evidence(2), random.Random(0)).prompt
     later = payload(evidence(3), random.Random(0)).prompt
-    assert "Traceback: raw trouble 1" in first and "Traceback: raw trouble 5" in first
+    assert "Traceback: raw trouble 1" in first
+    assert "Traceback: raw trouble 5" in first
     headings = (
         "## Performance by category",
         "## Failure classes",
@@ -108,15 +115,14 @@ def test_d6_the_first_layer_sees_raw_traces_and_later_ones_a_summary() -> None:
         "## Representative traces",
     )
     for heading in headings:
-        assert heading in later and heading not in first
+        assert heading in later
+        assert heading not in first
     assert len(re.findall(r"^### t:\d", later, re.MULTILINE)) <= 3
     assert later.count("Traceback: raw trouble") == 1, "of the most common failure only"
     assert "- odd: 3 tasks, mean 0.0000, 0 valid; main issue: runtime error (3)" in later
     assert "its rationale: why 2" in later
-    assert (
-        "regressed (5): t:0 0.3000 -> 0.0000, t:1 0.3000" in later
-        and "improved (1): t:4 0.3000 -> 0.4000" in later
-    )
+    assert "regressed (5): t:0 0.3000 -> 0.0000, t:1 0.3000" in later
+    assert "improved (1): t:4 0.3000 -> 0.4000" in later
 
 
 def test_d6_the_template_is_the_same_at_every_depth() -> None:
@@ -130,7 +136,8 @@ def test_d6_the_template_is_the_same_at_every_depth() -> None:
         for part in parts:
             assert part in prompt[position:]
             position = prompt.index(part, position) + len(part)
-        assert prompt.startswith(parts[0]) and prompt.endswith(parts[-1])
+        assert prompt.startswith(parts[0])
+        assert prompt.endswith(parts[-1])
 
 
 def test_without_a_library_the_prompt_offers_none() -> None:
@@ -142,7 +149,8 @@ def test_without_a_library_the_prompt_offers_none() -> None:
 def test_the_table_of_headroom_has_the_ten_tasks_that_lack_most() -> None:
     prompt = payload(evidence(2, 24), random.Random(0)).prompt
     rows = re.findall(r"^\| (t:\d+) \| (\S+) \| 1.0000 \| (\S+) \|$", prompt, re.MULTILINE)
-    assert len(rows) == 10 and rows[0] == ("t:0", "0.0000", "1.0000")
+    assert len(rows) == 10
+    assert rows[0] == ("t:0", "0.0000", "1.0000")
     gaps = [float(row[2]) for row in rows]
     assert gaps == sorted(gaps, reverse=True)
 
@@ -207,5 +215,6 @@ def test_the_first_failure_class_counts_and_a_structured_reason_outranks_words(
 
 def test_standard_output_keeps_its_start_and_its_end() -> None:
     kept = shortened("a" * 200 + "b" * 1000 + "c" * 300)
-    assert kept.startswith("a" * 200 + "\n[1,000 characters cut]\n") and kept.endswith("c" * 300)
+    assert kept.startswith("a" * 200 + "\n[1,000 characters cut]\n")
+    assert kept.endswith("c" * 300)
     assert shortened("x" * 500) == "x" * 500

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,17 @@ class Written:
     rationale: str = ""
     pre_process: str = ""
     helpers: tuple[tuple[str, str], ...] = ()
+
+
+def parsed(source: str) -> ast.Module:
+    """The tree of code that a model wrote; what Python would warn of is not said here.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse` does.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
 
 
 def blocks(text: str) -> list[Block]:
@@ -88,7 +100,7 @@ def script_in(reply: str) -> str:
 def helper(fenced: str, source: str) -> HelperKept | None:
     """A helper, keyed by the function that it really defines: the one named on its fence, else the
     last of the outermost functions; None where there is none. The source must parse."""
-    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
     if not functions:
         return None
     node = next((one for one in functions if one.name == fenced), functions[-1])
@@ -100,7 +112,7 @@ def helper(fenced: str, source: str) -> HelperKept | None:
 def staged(one: HelperKept) -> str:
     """A helper's code as it stands before a script: whatever else it defines or imports is its own,
     so that nothing but its one name can take the place of something."""
-    body = [*ast.parse(one.source).body, ast.Return(ast.Name(one.name, ast.Load()))]
+    body = [*parsed(one.source).body, ast.Return(ast.Name(one.name, ast.Load()))]
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     made = f"make_{one.name}"
     maker = ast.FunctionDef(name=made, args=nothing, body=body, decorator_list=[])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from meta_tui.chat import Limits, Program
-from meta_tui.methods.meta_n.layers import Written, helper, staged
+from meta_tui.methods.meta_n.layers import Written, helper, parsed, staged
 from meta_tui.methods.meta_n.records import LIBRARY, PRE_PROCESS, HelperKept, ScreenedOut, Stage
 from meta_tui.run import Run
 
@@ -67,7 +67,7 @@ def refusal(source: str) -> str:
     if len(source) > LONGEST:
         return f"{len(source):,} characters; a block has at most {LONGEST:,}"
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except SyntaxError as error:
         return f"does not parse: line {error.lineno}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
@@ -261,7 +261,7 @@ def _checked(pre_process: str) -> str:
     tree = ast.parse("def read_only(task, outer_context, additional_context):\n    pass")
     function = tree.body[0]
     assert isinstance(function, ast.FunctionDef)
-    function.body = ast.parse(pre_process).body or function.body
+    function.body = parsed(pre_process).body or function.body
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n{SMOKE} = True"
 
 
