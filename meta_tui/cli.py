@@ -2,7 +2,8 @@
 
 Commands stand in `meta_tui.commands`; they are the only room that picks concrete classes.
 Exit codes: 0 has an answer or is exact, 1 the run failed or gave no answer, 2 bad input, 3 a
-replay that misses or differs, 4 stopped by a budget, 5 trouble with a provider or the machine.
+replay that misses or differs, 4 stopped by a budget, 5 trouble with a provider or the machine, 130
+a command that Ctrl-C ended (a live run that Ctrl-C stops ends its log properly, and with 1).
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import click
 
 from meta_tui import __version__
 from meta_tui.errors import LogError, MetaTuiError
+
+INTERRUPTED = 130
+"""128 and the number of SIGINT, as shells have it."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "solve": ("meta_tui.commands.live", "Solve a question with a live model, and record it."),
@@ -89,6 +93,16 @@ class Lazy(click.Group):
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; a name that does not exist is met with a near one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from meta_tui.nearest import did_you_mean
+
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help lines, without importing any command."""
         with formatter.section("Commands"):
@@ -129,9 +143,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code
-    except click.Abort:
+    except click.Abort as left:
         click.echo("meta-tui: stopped", err=True)
-        return 1
+        return INTERRUPTED if isinstance(left.__context__, KeyboardInterrupt) else 1
     except click.ClickException as error:
         error.show()
         return 2
@@ -144,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 5
     except KeyboardInterrupt:
         click.echo("meta-tui: stopped", err=True)
-        return 1
+        return INTERRUPTED
     return result if isinstance(result, int) else 0
 
 

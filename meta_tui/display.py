@@ -11,7 +11,7 @@ Every function is linear in the length of its text, and all map one character to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 NEWLINE_SYMBOL = "\N{SYMBOL FOR NEWLINE}"
@@ -125,18 +125,10 @@ def speaks_unicode(environ: Mapping[str, str]) -> bool:
     return not given or "utf" in given[0].lower()
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'solve'?`, or nothing where no known word is like this one."""
-    import difflib
-
-    near: Sequence[str] = difflib.get_close_matches(word.lower(), list(known), n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
-
-
 def dollars(cost: float | None) -> str:
-    """`$0.0410`, from a hundred dollars on `$123.45`; "-" where the price is unknown."""
-    if cost is None:
-        return "-"
+    """`$0.0410`, from a hundred dollars on `$123.45`, `$0` for nothing; "-" where a price is unknown."""
+    if not cost:
+        return "-" if cost is None else "$0"
     return f"${cost:.4f}" if cost < 100 else f"${cost:,.2f}"
 
 

@@ -103,6 +103,7 @@ def _keys() -> Iterator[Check]:
 
 def _cache() -> Iterator[Check]:
     from meta_tui import store
+    from meta_tui.display import count
     from meta_tui.errors import UsageError
     from meta_tui.models import cached
 
@@ -111,7 +112,7 @@ def _cache() -> Iterator[Check]:
     except UsageError as error:
         yield Check("cache", "fail", str(error), "`meta-tui cache clear`")
         return
-    yield Check("cache", "ok", f"{stats.entries:,} replies, {stats.size / 1e6:.1f} MB")
+    yield Check("cache", "ok", f"{count(stats.entries, 'reply', 'replies')}, {stats.size / 1e6:.1f} MB")
 
 
 def _cassettes() -> Iterator[Check]:

@@ -77,6 +77,13 @@ class How(Value, frozen=True):
     note: str = ""
 
 
+def paid(how: How | None) -> float | None:
+    """Dollars paid now for a reply: 0 where nobody was asked, None where the price is unknown."""
+    if how is None:
+        return None
+    return how.cost or 0.0 if how.source in ("cache", "cassette", "edited") else how.cost
+
+
 class Source(Value, frozen=True):
     """Where an imported run came from, in its authors' words.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from meta_tui.chat import CodeResult
-from meta_tui.display import clean, table
+from meta_tui.display import clean, count, dollars, table
 from meta_tui.events import (
     Answered,
     AnyEvent,
@@ -30,6 +30,7 @@ from meta_tui.events import (
     Scored,
     SpanStarted,
     Stored,
+    paid,
 )
 
 if TYPE_CHECKING:
@@ -83,24 +84,22 @@ class Tally:
         usage, how = event.reply.usage, event.how
         self.tokens += usage.total if usage else 0
         self.unknown_tokens |= usage is None
-        if how and how.source == "cache":
-            self.cached += 1
-        elif how is None or how.cost is None:
-            self.unknown_cost = True
-        else:
-            self.cost += how.cost
+        cost = paid(how)
+        self.cached += how is not None and how.source == "cache"
+        self.unknown_cost |= cost is None
+        self.cost += cost or 0.0
 
     @property
     def cost_text(self) -> str:
         """Dollars, or "-" where a price is unknown."""
-        return "-" if self.unknown_cost else f"${self.cost:.4f}"
+        return dollars(None if self.unknown_cost else self.cost)
 
     def line(self) -> str:
         """`6 calls (1 cached) · 1 code run · 5,812 tokens · $0.0410`."""
         tokens = "- tokens" if self.unknown_tokens else f"{self.tokens:,} tokens"
         cached = f" ({self.cached} cached)" if self.cached else ""
-        parts = [_count(self.calls, "call") + cached]
-        parts += [_count(self.code_runs, "code run")] if self.code_runs else []
+        parts = [count(self.calls, "call") + cached]
+        parts += [count(self.code_runs, "code run")] if self.code_runs else []
         return " · ".join([*parts, tokens, self.cost_text])
 
 
@@ -113,12 +112,15 @@ class Plain:
         colour: whether ANSI colours may be used for our own words.
         brief: one line for each thing that happened, texts cut.
         status: words to put behind a round's header (a budget), asked when the round begins.
+        line: line of the log that the next event stands on, where it is to be told: what
+            `fork --at` takes.
     """
 
     write: Write
     colour: bool = False
     brief: bool = False
     status: Callable[[], str] | None = None
+    line: int = 0
     tally: Tally = field(default_factory=Tally)
     _names: dict[str, str] = field(default_factory=lambda: {"": "Meta Model"})
     _streaming: tuple[str, int] | None = None
@@ -203,9 +205,13 @@ class Plain:
             self._block(self._name(event.span), event.reply.shown or "(an empty reply)")
         if self._streaming == (event.span, event.n):
             self._streaming = None
-        facts = _facts(event)
+        facts = self._with_line(_facts(event))
         if facts:
             self._line(f"  {facts}", "dim")
+
+    def _with_line(self, facts: str) -> str:
+        place = f"line {self.line}" if self.line else ""
+        return " · ".join(part for part in (place, facts) if part)
 
     def _failed(self, event: Failed) -> None:
         self._streaming = None
@@ -216,6 +222,7 @@ class Plain:
 
     def _code(self, result: CodeResult, how: How | None) -> None:
         ms = f", {how.ms} ms" if how and how.ms is not None else ""
+        ms += f", line {self.line}" if self.line else ""
         text = "\n".join(part for part in (result.stdout.rstrip(), result.error.rstrip()) if part)
         self._block(f"  code ran: {result.status}{ms}", text or "(nothing was printed)")
 
@@ -241,7 +248,7 @@ class Plain:
 
     def _finished(self, event: RunFinished) -> None:
         self._artifacts()
-        rounds = f"{_count(self.tally.rounds, 'round')} · " if self.tally.rounds else ""
+        rounds = f"{count(self.tally.rounds, 'round')} · " if self.tally.rounds else ""
         good = event.status in ("answered", "completed")
         reason = f" ({clean(event.reason)})" if event.reason else ""
         self._line(
@@ -283,7 +290,3 @@ def _facts(event: Replied) -> str:
     if usage:
         parts.append(f"{usage.prompt_tokens}+{usage.completion_tokens} tokens")
     return " · ".join(parts)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -377,7 +377,7 @@ class Session:
     def budget_line(self) -> str:
         """`budget 3/10 calls, $0.0120/$0.5`; empty where nothing is capped."""
         caps, used = self.ledger.budget, self.ledger.totals
-        parts = [f"{used.calls}/{caps.calls} calls"] if caps.calls is not None else []
+        parts = [f"{used.calls}/{caps.calls} call{'' if caps.calls == 1 else 's'}"] if caps.calls is not None else []
         parts += [f"{used.tokens:,}/{caps.tokens:,} tokens"] if caps.tokens is not None else []
         spent = "-" if used.cost is None else f"${used.cost:.4f}"
         parts += [f"{spent}/${caps.dollars:g}"] if caps.dollars is not None else []

@@ -19,7 +19,8 @@ from pathlib import Path
 import msgspec
 
 from meta_tui.errors import LogError, UsageError
-from meta_tui.events import CodeStarted, Replied, Requested, RoundStarted, RunFinished
+from meta_tui.events import CodeStarted, Replied, Requested, RoundStarted, RunFinished, paid
+from meta_tui.nearest import did_you_mean
 from meta_tui.places import shipped
 from meta_tui.runlog import Recording, read
 
@@ -42,7 +43,7 @@ __all__ = [
     "summary",
 ]
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 EXCERPT = 200
 """Characters of a question or an answer that the index keeps."""
 
@@ -56,7 +57,7 @@ class RunSummary(msgspec.Struct, frozen=True, omit_defaults=True):
         status: status of the run, or `unfinished`, or `damaged` (then `reason` is the error).
         at: start in seconds since the epoch; None where the log has no times.
         seconds: from the first to the last event.
-        cost: dollars of live calls; None if any price is unknown.
+        cost: dollars paid for its replies; None if any price is unknown.
         cached: calls answered by the cache.
     """
 
@@ -168,8 +169,9 @@ def find(name: str) -> Path:
         return stems[found[0]]
     if found:
         raise UsageError(f"{name!r} is the start of {len(found)} runs ({', '.join(sorted(found)[:4])}, ...)")
+    near = did_you_mean(name, stems) or ";"
     raise UsageError(
-        f"no run or file {name!r}; `meta-tui runs` lists runs, `meta-tui demo --list` the cassettes"
+        f"no run or file {name!r}{near} `meta-tui runs` lists runs, `meta-tui demo --list` the cassettes"
     )
 
 
@@ -245,10 +247,10 @@ def summarise(recording: Recording, path: Path, id_: str | None = None) -> RunSu
 
 
 def _cost(replies: list[Replied]) -> float | None:
-    """Dollars of the live replies; None if one has no known price or none was live."""
-    live = [e.how.cost for e in replies if e.how and e.how.source == "live"]
-    known = [cost for cost in live if cost is not None]
-    return sum(known) if live and len(known) == len(live) else None
+    """Dollars paid for the replies; None if one has no known price or there is none."""
+    costs = [paid(event.how) for event in replies]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if replies and len(known) == len(replies) else None
 
 
 class Index:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meta_tui.display import clean, count, did_you_mean, dollars, letters, marked, one_line, speaks_unicode
+from meta_tui.display import clean, count, dollars, letters, marked, one_line, speaks_unicode
 
 ANY_TEXT = st.text(st.characters())
 
@@ -116,13 +116,9 @@ def test_the_locale_says_whether_there_are_signs(environ, unicode):
     assert speaks_unicode(environ) == unicode
 
 
-def test_a_near_word_is_named():
-    assert did_you_mean("sovle", ["solve", "resume"]) == "; did you mean 'solve'?"
-    assert did_you_mean("xyz", ["solve"]) == ""
-
-
 def test_an_unknown_price_is_never_zero():
     assert dollars(None) == "-"
+    assert dollars(0.0) == "$0"
     assert dollars(0.041) == "$0.0410"
     assert dollars(1234.5) == "$1,234.50"
 

@@ -187,7 +187,7 @@ def test_an_unknown_price_shows_as_a_dash_never_as_zero() -> None:
     assert tally.cost_text == "-"
     cached = Tally()
     cached.take(Replied(0, Reply("a"), how=How("cache", cost=0.0)))
-    assert cached.cost_text == "$0.0000"
+    assert cached.cost_text == "$0"
 
 
 def test_a_table_aligns_its_columns_and_flattens_what_would_break_it() -> None:

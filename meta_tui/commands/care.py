@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from meta_tui.commands.output import json_option, note, print_json
+from meta_tui.display import count
 
 
 @click.group("cache")
@@ -31,9 +32,11 @@ def cache_stats(as_json: bool) -> int:
     paid = f", ${stats.paid:.4f} paid for them" + (
         f" ({stats.unpriced} without a price)" if stats.unpriced else ""
     )
-    click.echo(f"{stats.entries:,} replies, {stats.size / 1e6:.1f} MB{paid if stats.entries else ''}")
-    for model, count in stats.models:
-        click.echo(f"  {count:,} {model}")
+    click.echo(
+        f"{count(stats.entries, 'reply', 'replies')}, {stats.size / 1e6:.1f} MB{paid if stats.entries else ''}"
+    )
+    for model, number in stats.models:
+        click.echo(f"  {number:,} {model}")
     click.echo(str(folder))
     return 0
 
@@ -52,7 +55,9 @@ def cache_check(fix: bool, as_json: bool) -> int:
     else:
         for problem in found.problems:
             note(problem)
-        click.echo(f"{found.entries:,} replies can be read, {len(found.problems)} problems")
+        click.echo(
+            f"{count(found.entries, 'reply', 'replies')} can be read, {count(len(found.problems), 'problem')}"
+        )
     return 1 if found.problems and not fix else 0
 
 
@@ -80,7 +85,7 @@ def config_command() -> None:
     """Show the settings in force."""
 
 
-@config_command.command("show")
+@config_command.command("show", short_help="Every setting and where it comes from.")
 @json_option
 def config_show(as_json: bool) -> int:
     """Every setting, its value and where it comes from: flag > environment > project file > user

@@ -22,7 +22,7 @@ def knowledge_command() -> None:
     """Look at what runs learned, and hand it to later runs (`solve --knowledge`)."""
 
 
-@knowledge_command.command("show")
+@knowledge_command.command("show", short_help="What a run learned, batch by batch.")
 @click.argument("source", metavar="RUN|FILE")
 @json_option
 def show_command(source: str, as_json: bool) -> int:
@@ -42,7 +42,7 @@ def show_command(source: str, as_json: bool) -> int:
     return 0
 
 
-@knowledge_command.command("export")
+@knowledge_command.command("export", short_help="Write what a run learned into a file.")
 @click.argument("source", metavar="RUN")
 @click.option("--to", type=click.Path(dir_okay=False, path_type=Path), help="A file; else standard output.")
 @json_option
@@ -65,7 +65,7 @@ def export_command(source: str, to: Path | None, as_json: bool) -> int:
     return 0
 
 
-@knowledge_command.command("import")
+@knowledge_command.command("import", short_help="Keep a file of knowledge under a name.")
 @click.argument("source", metavar="RUN|FILE")
 @click.option("--name", default="", help="A name for it; else that of the file or run.")
 @json_option
@@ -89,7 +89,7 @@ def import_command(source: str, name: str, as_json: bool) -> int:
     return 0
 
 
-@knowledge_command.command("compare")
+@knowledge_command.command("compare", short_help="How what two runs learned differs.")
 @click.argument("source", metavar="RUN|FILE")
 @click.argument("other", metavar="[RUN|FILE]", required=False)
 @json_option
@@ -153,7 +153,7 @@ def _compare_two(source: str, other: str, as_json: bool) -> int:
     return 0 if same else 3
 
 
-@knowledge_command.command("report")
+@knowledge_command.command("report", short_help="Compare streams, batch by batch.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("--to", type=click.Path(dir_okay=False, path_type=Path), help="A file for the page with plots.")
 @click.option("--stream", metavar="TASK[:A-B]", help="The task file that the streams came from.")

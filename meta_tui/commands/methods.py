@@ -27,7 +27,7 @@ def list_command(as_json: bool) -> int:
     return _list(as_json)
 
 
-@methods_command.command("show")
+@methods_command.command("show", short_help="What a method does, and its settings.")
 @click.argument("method")
 @click.option("--preset", help="Show the settings of this preset.")
 @json_option

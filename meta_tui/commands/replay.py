@@ -187,4 +187,5 @@ def _print(report: Report) -> None:
         click.echo(f"{mark} {name}: {group.exact:,} of {group.runs:,} exact")
         if group.first_difference:
             note(f"    {group.first_difference}")
-    click.echo(f"{report.exact:,} of {report.runs:,} runs are exact")
+    verb = "run is" if report.runs == 1 else "runs are"
+    click.echo(f"{report.exact:,} of {report.runs:,} {verb} exact")

@@ -18,8 +18,9 @@ def runs_command(ctx: click.Context, rebuild_index: bool, as_json: bool) -> int 
     """List, show and remove recorded runs."""
     if rebuild_index:
         from meta_tui import store
+        from meta_tui.display import count
 
-        note(f"{store.own_runs().rebuild()} runs read")
+        note(f"{count(store.own_runs().rebuild(), 'run')} read")
     if ctx.invoked_subcommand is not None:
         return None
     return _list((), as_json, 50)
@@ -40,7 +41,10 @@ def list_command(words: tuple[str, ...], as_json: bool, limit: int) -> int:
 @click.option("--brief", is_flag=True, help="One line for each thing that happened.")
 @json_option
 def show_command(run: str, brief: bool, as_json: bool) -> int:
-    """Show what a run is and all that was said in it."""
+    """Show what a run is and all that was said in it.
+
+    Each outcome has the line of the log that it stands on, which `meta-tui fork RUN --at LINE` takes.
+    """
     from meta_tui import runlog, store
     from meta_tui.plain import Plain
 
@@ -50,7 +54,8 @@ def show_command(run: str, brief: bool, as_json: bool) -> int:
         print_json(store.summarise(recording, path))
         return 0
     front = Plain(write, colour=has_colour(), brief=brief)
-    for event in recording.events:
+    for event, line in zip(recording.events, recording.lines, strict=True):
+        front.line = line
         front.take(event)
     if recording.torn:
         note("the last line was cut off and is left out")
@@ -82,13 +87,14 @@ def path_command(run: str, as_json: bool) -> int:
 def remove_command(runs: tuple[str, ...], yes: bool, as_json: bool) -> int:
     """Remove runs of your own. A log is the run: what is removed cannot be replayed."""
     from meta_tui import store
+    from meta_tui.display import count
 
     own = store.home().runs.resolve()
     paths = [store.find(run) for run in runs]
     for path in paths:
         if path.is_dir() or own not in path.resolve().parents:
             raise UsageError(f"{path} is no run of yours in {own}; remove such files yourself")
-    if not yes and not click.confirm(f"Remove {len(paths)} run(s) for good?", err=True):
+    if not yes and not click.confirm(f"Remove {count(len(paths), 'run')} for good?", err=True):
         return 1
     for path in paths:
         path.unlink()
@@ -101,6 +107,7 @@ def remove_command(runs: tuple[str, ...], yes: bool, as_json: bool) -> int:
 
 def _list(words: tuple[str, ...], as_json: bool, limit: int) -> int:
     from meta_tui import plain, store
+    from meta_tui.display import dollars
 
     rows = [row for row in store.own_runs().summaries() if all(w.lower() in _haystack(row) for w in words)]
     shown = rows[:limit] if limit else rows
@@ -119,7 +126,7 @@ def _list(words: tuple[str, ...], as_json: bool, limit: int) -> int:
             plain.STATUS_WORDS.get(row.status, row.status),
             str(row.rounds),
             str(row.calls),
-            "-" if row.cost is None else f"${row.cost:.4f}",
+            dollars(row.cost),
             time.strftime("%Y-%m-%d %H:%M", time.localtime(row.at)) if row.at else "-",
         )
         for row in shown

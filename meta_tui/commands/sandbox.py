@@ -37,7 +37,7 @@ def group() -> None:
 sandbox_command = group
 
 
-@group.command("run")
+@group.command("run", short_help="Run a program in a file; show how it ended.")
 @_file
 @click.option(
     "--timeout", type=_seconds, default=5.0, show_default=True, metavar="S", help="Seconds of wall clock."

@@ -9,6 +9,7 @@ import click
 
 from meta_tui.commands.output import has_colour, is_terminal, json_option, print_json, write
 from meta_tui.errors import UsageError
+from meta_tui.nearest import did_you_mean
 
 DEMO = "game24-python"
 """The cassette that `meta-tui demo` plays."""
@@ -37,7 +38,8 @@ def demo_command(
         return _list_cassettes(as_json)
     cassettes = {path.stem: path for path in store.logs_in(store.shipped("cassettes"))}
     if (name or DEMO) not in cassettes:
-        raise UsageError(f"no demo {name or DEMO!r}; there are {', '.join(cassettes)}")
+        near = did_you_mean(name or DEMO, cassettes)
+        raise UsageError(f"no demo {name or DEMO!r}{near or '; there are ' + ', '.join(cassettes)}")
     return _show(cassettes[name or DEMO], plain, brief, speed, as_json)
 
 

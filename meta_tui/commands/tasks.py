@@ -90,7 +90,7 @@ def _facts(family: Family, shipped: bool, origin: str, graders: Mapping[str, str
     }
 
 
-@group.command("show")
+@group.command("show", short_help="Show a sample's question, or a task.")
 @click.argument("sample")
 @click.option("--answer", is_flag=True, help="Show the target and what the generator knows, too.")
 @json_option
@@ -135,7 +135,7 @@ def generate_command(
     return _deliver(_make(task, count, seed, _options(task, extra)), out, as_json, {"seed": seed})
 
 
-@group.command("convert")
+@group.command("convert", short_help="Make a task file of your own copy of a data set.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--format",

@@ -18,6 +18,7 @@ import msgspec
 from meta_tui import plugins
 from meta_tui.chat import Params
 from meta_tui.errors import UnknownSetting, UsageError
+from meta_tui.nearest import did_you_mean
 from meta_tui.run import Method
 
 METHODS: dict[str, tuple[str, str]] = {
@@ -113,7 +114,9 @@ def method_class(method: str) -> Any:
 def _from_plugin(method: str) -> Any:
     offered = plugins.offered("methods", BUILT_IN)
     if method not in offered:
-        raise UsageError(f"no method {method!r}; there are {', '.join(sorted({*METHODS, *offered}))}")
+        known = sorted({*METHODS, *offered})
+        near = did_you_mean(method, known)
+        raise UsageError(f"no method {method!r}{near or '; there are ' + ', '.join(known)}")
     return plugins.load(offered[method], _fault)
 
 

@@ -162,7 +162,7 @@ class Ledger:
     def _exceeded(self, claim: Claim) -> str:
         budget, waiting = self.budget, self._claims.values()
         if budget.calls is not None and self._calls >= budget.calls:
-            return f"the budget of {budget.calls} calls is used up"
+            return f"the budget of {budget.calls} call{'' if budget.calls == 1 else 's'} is used up"
         tokens = self._tokens + sum(other.tokens for other in waiting)
         if budget.tokens is not None and _passes(tokens, claim.tokens, budget.tokens):
             return f"{tokens} of {budget.tokens} tokens are used and the next call would pass the cap"

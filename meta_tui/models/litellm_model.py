@@ -29,6 +29,7 @@ from meta_tui.models.faults import Fault, fault_of
 from meta_tui.models.heard import Heard
 from meta_tui.models.limits import back_off, persist
 from meta_tui.models.secrets import secret_values
+from meta_tui.nearest import did_you_mean
 
 T = TypeVar("T")
 
@@ -326,7 +327,8 @@ def _door(library: Any, model: str, base_url: str | None) -> Door:
     except Exception:  # noqa: BLE001 - the library's boundary
         name, provider = model, ""
     if not provider:
-        message = f"no provider is known for {model!r}; write provider/model, or give the server's base URL"
+        near = did_you_mean(model, ["copy-paste", *library.model_cost]) or ";"
+        message = f"no provider is known for {model!r}{near} write provider/model, or give the server's base URL"
         raise CallFailed("bad_request", message)
     return Door(provider, name, None, True)
 

@@ -20,6 +20,7 @@ import msgspec
 from meta_tui import plugins
 from meta_tui.chat import CodeResult, Program, Value
 from meta_tui.errors import UsageError
+from meta_tui.nearest import did_you_mean
 
 GraderName = Literal["paper", "strict"]
 OWN_GRADERS: tuple[str, ...] = get_args(GraderName)
@@ -149,7 +150,8 @@ def family(task: str) -> Family:
         return foreign
     if found is None:
         known = [*FAMILIES, *sorted(plugins.offered("tasks", FAMILIES))]
-        raise UsageError(f"no task {task!r}; there are {', '.join(known)}")
+        near = did_you_mean(task, known)
+        raise UsageError(f"no task {task!r}{near or '; there are ' + ', '.join(known)}")
     raise UsageError(f"no task {task!r}; {base} has {', '.join(found.variants) or 'no variants'}")
 
 

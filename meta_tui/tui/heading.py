@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from meta_tui.display import one_line
+from meta_tui.display import dollars, one_line
 from meta_tui.events import Replied, RoundStarted
 from meta_tui.tui import words
 from meta_tui.tui.state import EMPTY, RunState
@@ -35,9 +35,8 @@ def status(state: RunState, title: str, width: int, base: RunState = EMPTY) -> s
 
 def new_cost(state: RunState, base: RunState) -> str:
     """What came on top of a recorded beginning cost: `$0.0021`, `-` where a price is unknown."""
-    if state.unknown_cost:
-        return "-"
-    return f"${max(0.0, state.cost - base.cost):.4f}" if state.live_calls > base.live_calls else "$0"
+    unknown = state.unpriced > base.unpriced
+    return dollars(None if unknown else max(0.0, state.cost - base.cost))
 
 
 def names(state: RunState, title: str) -> list[str]:

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import time
 
+from meta_tui.display import count, dollars
 from meta_tui.store import RunSummary
 from meta_tui.tui.state import RunState
+
+__all__ = ["GLYPHS", "colour", "cost", "count", "run_cost", "run_tokens", "seconds", "state_word", "when"]
+
+cost = dollars
+"""`$0.0410`, `-` where a price is unknown."""
 
 GLYPHS: dict[str, tuple[str, str, str]] = {
     "waiting": ("○", "waiting", "quiet"),
@@ -39,16 +45,9 @@ def colour(state: str) -> str:
     return GLYPHS.get(state, ("", "", "quiet"))[2]
 
 
-def cost(dollars: float | None) -> str:
-    """Dollars, `-` where a price is unknown."""
-    return "-" if dollars is None else f"${dollars:.3f}"
-
-
 def run_cost(state: RunState) -> str:
-    """What a run cost so far: `$0` where nothing was asked live, `-` where a price is unknown."""
-    if state.unknown_cost:
-        return "-"
-    return f"${state.cost:.4f}" if state.live_calls else "$0"
+    """What a run cost so far: `$0` where nobody was asked, `-` where a price is unknown."""
+    return dollars(None if state.unpriced else state.cost)
 
 
 def run_tokens(state: RunState) -> str:
@@ -70,8 +69,3 @@ def when(run: RunSummary, now: float) -> str:
 def seconds(value: float) -> str:
     """`7.5 s`, or `2:05` from a minute on."""
     return f"{value:.1f} s" if value < 60 else f"{int(value) // 60}:{int(value) % 60:02d}"
-
-
-def count(number: int, what: str, many: str = "") -> str:
-    """`1 call`, `2 calls`."""
-    return f"{number:,} {what if number == 1 else many or what + 's'}"

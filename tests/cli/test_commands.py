@@ -323,7 +323,7 @@ def test_runs_lists_filters_shows_and_removes(
     assert main(["runs", "remove", second["run"], "--yes"]) == 0
     assert not Path(second["path"]).exists()
     assert main(["runs", "--rebuild-index"]) == 0
-    assert "1 runs read" in capsys.readouterr().err
+    assert "1 run read" in capsys.readouterr().err
     outside = tmp_path / "kept.jsonl"
     outside.write_bytes(Path(first["path"]).read_bytes())
     assert main(["runs", "remove", str(outside), "--yes"]) == 2

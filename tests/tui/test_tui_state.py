@@ -76,12 +76,12 @@ def test_counters():
     )
     assert (state.calls, state.cached, state.tokens, state.live_calls) == (2, 1, 30, 1)
     assert state.cost == pytest.approx(0.01)
-    assert not state.unknown_cost
+    assert not state.unpriced
 
 
 def test_unknown_prices_and_tokens_are_unknown_and_not_zero():
     state = apply_all(EMPTY, [*BEGUN, Replied(0, Reply("a"), how=How("live", 5))])
-    assert state.unknown_cost
+    assert state.unpriced
     assert state.unknown_tokens
 
 

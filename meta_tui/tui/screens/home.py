@@ -302,7 +302,7 @@ COLUMNS: list[Column] = [
     ("rounds", 6, 70, lambda run: (str(run.rounds or "-"), "")),
     ("calls", 5, 0, lambda run: (str(run.calls), "")),
     ("code", 4, 130, lambda run: (str(run.code_runs or "-"), "")),
-    ("cost", 7, 140, lambda run: (words.cost(run.cost) if run.origin == "live" else "-", "quiet")),
+    ("cost", 7, 140, lambda run: (words.cost(run.cost), "quiet")),
     ("from", 10, 90, lambda run: (run.origin, "quiet")),
 ]
 """Columns of the run list; the question takes what is left."""
