@@ -11,6 +11,7 @@ import pytest
 from written import CASSETTES, SHIPPED
 
 from meta_tui.chat import CodeResult, Program
+from meta_tui.errors import CallFailed
 from meta_tui.events import CodeFinished, CodeStarted, Effect, Failed, Replied, Result
 from meta_tui.models.base import Answer, Attempt, Call, Tell
 from meta_tui.run import Doors
@@ -38,6 +39,8 @@ class Rest:
         for failed in left[:-1]:
             assert isinstance(failed, Failed)
             tell(Attempt(failed.kind, failed.message, failed.attempt, failed.retry_in or 0.0))
+        if isinstance(left[-1], Failed):
+            raise CallFailed(left[-1].kind, left[-1].message)
         assert isinstance(left[-1], Replied)
         return Answer(left[-1].reply, None)
 

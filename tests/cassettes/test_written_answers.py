@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from calendar import SUNDAY, Calendar
@@ -330,3 +331,44 @@ def test_orchard_the_south_has_most_apples() -> None:
     sums = {line.split(":")[0]: sum(map(int, re.findall(r"\d+", line))) for line in lines}
     assert sums == {"north": 60, "east": 62, "south": 63, "west": 61}
     assert answer("rlm-orchard") == max(sums, key=lambda name: sums[name]) == "south"
+
+
+# The timetable, and the digits.
+
+TRAINS = {
+    ("Alder", "Birch"): ["14:12 14:41", "14:32 15:01", "14:52 15:21", "15:12 15:41"],
+    ("Birch", "Cedar"): ["14:25 15:00", "14:45 15:20", "14:58 15:31", "15:15 15:50", "15:28 16:01"],
+}
+
+
+def timetable(instruction: str) -> str:
+    """The function of the story: the next three trains of a line, as JSON."""
+    found = re.fullmatch(r"(\w+) to (\w+) after (\d\d:\d\d)", instruction)
+    if not found:
+        raise ValueError("ask for one line at a time, as FROM to TO after HH:MM")
+    line = [train.split() for train in TRAINS[found.group(1), found.group(2)]]
+    return json.dumps([t for t in line if t[0] >= found.group(3)][:3], separators=(",", ":"))
+
+
+def test_timetable_the_story_has_what_such_a_function_gives() -> None:
+    with pytest.raises(ValueError, match="one line at a time"):
+        timetable("When do trains go from Alder to Birch and on to Cedar after 14:05?")
+    assert said("timetable-function", "Expert Timetable", 0) == timetable("Alder to Birch after 14:05")
+    assert said("timetable-function", "Expert Timetable", 1) == timetable("Birch to Cedar after 14:41")
+
+
+def test_timetable_no_connection_arrives_earlier() -> None:
+    def minutes(clock: str) -> int:
+        return int(clock[:2]) * 60 + int(clock[3:])
+
+    legs = [[tuple(map(minutes, t.split())) for t in trains] for trains in TRAINS.values()]
+    ways = [(b[1], a[0], b[0]) for a, b in product(*legs) if a[0] >= minutes("14:05") and b[0] - a[1] >= 6]
+    assert min(ways) == (minutes("15:31"), minutes("14:12"), minutes("14:58"))
+    assert answer("timetable-function").endswith("arrival in Cedar at 15:31.")
+
+
+def test_history_the_digits_by_trying_all_numbers() -> None:
+    def fits(n: int) -> bool:
+        return sum(map(int, str(n))) == 12 and int(str(n)[::-1]) - n == 198 and n % 8 == 0
+
+    assert answer("history-summarised") == str(*[n for n in range(100, 1000) if fits(n)])

@@ -177,6 +177,7 @@ FACTS = {
     "direct-repair": Facts(0, end=("answered", "stopped")),
     "direct-two-agree": Facts(0, end=("answered", "stopped")),
     "game24-python": Facts(4, ("Problem Solver", "Python", "Arithmetic Checker"), ("ok",)),
+    "history-summarised": Facts(4, ("Algebraist", "Enumerator", "Verifier")),
     "race-several-experts": Facts(3, ("Logician", "Puzzle Setter", "Verifier"), attempts=1),
     "rival-bot": Facts(0, end=("answered", "field")),
     "rival-cot": Facts(0, end=("answered", "field")),
@@ -202,6 +203,7 @@ FACTS = {
     "tilings-code-timeout": Facts(
         5, ("Python", "Python", "Mathematician", "Python"), ("timeout", "ok", "ok")
     ),
+    "timetable-function": Facts(5, ("Timetable", "Timetable", "Timetable", "Travel Planner"), attempts=1),
     "words-sorted": Facts(4, ("Python", "Proofreader", "Python"), ("ok", "ok")),
 }
 
@@ -402,6 +404,26 @@ def test_rlm_a_sum_is_refused_and_left_to_sub_models() -> None:
     third = [e for e in run.events if isinstance(e, Requested) and not e.span][2]
     assert "Not run: line 1: arithmetic is not allowed." in [m.content for m in third.messages]
     assert [name for role, name in run.spans if role == "query"] == [f"query {n}" for n in range(1, 6)]
+
+
+def test_timetable_what_the_function_refused_is_told_and_the_meta_model_goes_on() -> None:
+    run = told("timetable-function")
+    instruction = run.of(Requested)[0].messages[0].content  # type: ignore[attr-defined]
+    assert "- Expert Timetable: looks up the next three trains" in instruction
+    assert "There is no result." in run.heard(2)
+    assert "ValueError: ask for one line at a time" in run.heard(2)
+    assert run.asked("Expert Timetable", 1) == "Alder to Birch after 14:05"
+    assert '[["14:12","14:41"]' in run.heard(3)
+
+
+def test_history_the_first_two_rounds_stand_as_a_summary_from_the_fourth_on() -> None:
+    run = told("history-summarised")
+    own = [e for e in run.events if isinstance(e, Requested) and not e.span]
+    assert [len(e.messages) for e in own] == [2, 4, 6, 4]
+    asked = own[3].messages[1].content
+    assert "[Rounds 1-2 in short; the full text is left out here.]" in asked
+    assert "99(c - a) = 198, so c = a + 2" in asked
+    assert "Write the number as 100a" not in "".join(m.content for m in own[3].messages)
 
 
 def test_the_readme_has_a_true_row_for_every_cassette() -> None:

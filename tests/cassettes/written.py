@@ -117,6 +117,12 @@ CASSETTES = (
         {"budget": 12, "tools": "text"},
     ),
     Cassette("game24-python", "A Game of 24 solved through Expert Python", "game24"),
+    Cassette(
+        "history-summarised",
+        "A history that grew past its tokens: two rounds are summarised, and it goes on",
+        "puzzles",
+        settings={"python": False, "history_tokens": 1400, "history_keep": 1},
+    ),
     Cassette("race-several-experts", "Two experts in one reply, and a call that had to wait", "puzzles"),
     Cassette("rival-bot", "A problem is taken apart, solved, and leaves a template behind", "", "bot"),
     Cassette("rival-cot", "Step by step to an answer in its field", "", "cot"),
@@ -193,6 +199,20 @@ CASSETTES = (
         "A program that takes too long, a better one, and a second method",
         "puzzles",
         settings={"code_seconds": 2.0},
+    ),
+    Cassette(
+        "timetable-function",
+        "An expert that is a function: it refuses the first instruction, then looks trains up",
+        settings={
+            "python": False,
+            "experts": [
+                {
+                    "name": "Expert Timetable",
+                    "about": "looks up the next three trains of one line, as departure and arrival.",
+                    "model": "function:Expert Timetable",
+                }
+            ],
+        },
     ),
     Cassette("words-sorted", "Words sorted; a lost word is noticed and put back", "words"),
 )
@@ -283,6 +303,8 @@ class Storyteller:
         part = next(self._parts, Part("nobody", ""))
         if part.who.startswith("Retry "):
             return self._attempt(part)
+        if part.who.startswith("Failed "):
+            return CallFailed(part.who.removeprefix("Failed "), part.text)
         wanted = call.name or META
         if part.who != wanted:
             raise UsageError(f"{wanted} is asked, and the story goes on with {part.who}")
