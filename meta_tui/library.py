@@ -223,11 +223,17 @@ def cassettes() -> Iterable[Path]:
     return store.logs_in(store.shipped("cassettes"))
 
 
-def in_loop(work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work in a loop of its own, in a thread where this one runs a loop."""
+def _is_looping() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
+        return False
+    return True
+
+
+def in_loop(work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work in a loop of its own, in a thread where this one runs a loop."""
+    if not _is_looping():
         return asyncio.run(work)
     found: Future[T] = Future()
     running: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
