@@ -47,12 +47,59 @@ class Role:
 
 META = "meta_prompting"
 EXPERT = (call_text("Expert Ada", "<INSTRUCTION>"), "<REPLY>", FINAL)
+SPECIAL = [
+    {"name": "Expert Search", "about": "<ABOUT>", "model": "function:Expert Search"},
+    {"name": "Expert Shell", "model": "command:Expert Shell"},
+    {"name": "Expert P*", "model": "other/model"},
+    {"name": "Expert Poet", "temperatures": [0, 1]},
+]
+SEVERAL = f"{EXPERT[0]}\n\n{call_text('Expert Bob', '<OTHER>')}"
+BACK = call_text("Expert Ada", "Check the solution above.")
 ROLES = (
     Role("meta", META),
     Role("meta_without_python", META, settings={"python": False}),
     Role("meta_without_verification", META, settings={"verification": False}),
     Role("meta_without_fresh_eyes", META, settings={"fresh_eyes": False}),
     Role("meta_with_confidence", META, settings={"confidence": True}),
+    Role("meta_with_special_experts", META, settings={"experts": SPECIAL}),
+    Role("meta_with_several_at_once", META, settings={"several": "at_once"}),
+    Role(
+        "meta_after_several_where_one_is_heard",
+        META,
+        (SEVERAL, "<REPLY>", FINAL),
+        2,
+        {"several": "one"},
+        last=True,
+    ),
+    Role("meta_nudged", META, (BACK, FINAL), 1, {"nudge": "reask"}, last=True),
+    Role(
+        "meta_after_a_summary",
+        META,
+        (EXPERT[0], "<REPLY>", EXPERT[0], "<REPLY>", "<SUMMARY>", FINAL),
+        5,
+        {"history_tokens": 1, "history_keep": 1, "feedback": "<FEEDBACK>"},
+    ),
+    Role(
+        "history_summary",
+        META,
+        (EXPERT[0], "<REPLY>", EXPERT[0], "<REPLY>", "<SUMMARY>", FINAL),
+        4,
+        {"history_tokens": 1, "history_keep": 1, "feedback": "<FEEDBACK>"},
+    ),
+    Role(
+        "experts_summary",
+        META,
+        (EXPERT[0], "<ONE>", "<TWO>", "<SUMMARY>", FINAL),
+        3,
+        {"experts": [{"name": "Expert Ada", "temperatures": [0, 1], "merge": "summary"}]},
+    ),
+    Role(
+        "function",
+        META,
+        EXPERT,
+        1,
+        {"experts": [{"name": "Expert Ada", "model": "function:Expert Ada"}]},
+    ),
     Role("meta_user_prefix", META, settings={"placement": "user_prefix"}),
     Role("meta_after_an_expert", META, EXPERT, 2, last=True),
     Role("meta_after_a_malformed_reply", META, ("?", FINAL), 1, last=True),
@@ -115,7 +162,8 @@ def shown(messages: Sequence[Message]) -> str:
 
 
 TEXTS = (
-    "error error_baseline expert_identity expert_link expert_static expert_system experts_first feedback "
+    "error error_baseline experts_summary history_summary nudge one_expert meta_one meta_several meta_special "
+    "meta_special_any expert_identity expert_link expert_static expert_system experts_first feedback "
     "generic_system last_round meta_confidence meta_fresh_eyes meta_instruction meta_python "
     "meta_shared_history meta_verification multipersona python_note step_by_step"
 ).split()
