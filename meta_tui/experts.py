@@ -17,6 +17,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
+from meta_tui import plugins
 from meta_tui.chat import Limits, Program
 from meta_tui.errors import UsageError
 from meta_tui.methods.special import COMMAND, FUNCTION, MODEL, Merge, Special, is_program
@@ -56,7 +57,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         base_url: address of the OpenAI-compatible server that has this model.
         temperatures: ask at each of these at once and merge the replies.
         merge: `all`, `summary` or `majority`.
-        function: `package.module:name` of a Python function.
+        function: `package.module:name` of a Python function, or the name of one that a plug-in brings.
         command: a command and its arguments.
         program: a file with a Python program for the sandbox.
         seconds: how long a function, command or program may take.
@@ -101,7 +102,7 @@ def from_table(name: str, fields: Mapping[str, Any]) -> Expert:
         raise _bad(
             name,
             f"would run a {kinds[0]} of this folder's settings file. If you trust this folder, put the table "
-            "into your own settings (`meta-tui config` names the file) or set META_TUI_PROJECT_EXPERTS=1",
+            "into your own settings (`meta-tui config show` names the file) or set META_TUI_PROJECT_EXPERTS=1",
         )
     return _made(name, entry)
 
@@ -191,8 +192,10 @@ def _special(name: str, entry: Entry | None = None, **more: Any) -> Special:
 
 def _imported(name: str, path: str) -> Callable[[str], Any]:
     module, colon, attribute = path.partition(":")
+    if not colon:
+        return _of_plugin(name, path)
     if not (module and colon and attribute):
-        raise _bad(name, f"function {path!r}: write package.module:name")
+        raise _bad(name, f"function {path!r}: write package.module:name, or the name of a plug-in's")
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):
@@ -202,6 +205,25 @@ def _imported(name: str, path: str) -> Callable[[str], Any]:
     if not callable(found):
         raise _bad(name, f"{path!r} is no function")
     return cast(Callable[[str], Any], found)
+
+
+def _of_plugin(name: str, plugin: str) -> Callable[[str], Any]:
+    offered = plugins.offered("experts", ())
+    if plugin not in offered:
+        known = f"; plug-ins bring {', '.join(sorted(offered))}" if offered else ""
+        raise _bad(name, f"function {plugin!r}: write package.module:name{known}")
+    return cast(Callable[[str], Any], plugins.load(offered[plugin], _fault))
+
+
+def listed() -> tuple[dict[str, str], list[str]]:
+    """Functions that plug-ins bring for experts, by name with where they come from, and a sentence
+    for each that cannot be used."""
+    survey = plugins.survey("experts", (), _fault)
+    return {name: plugin.origin for name, (plugin, _) in sorted(survey.good.items())}, survey.problems
+
+
+def _fault(name: str, made: Any) -> str:
+    return "" if callable(made) else "an expert is a function from an instruction to a reply"
 
 
 def _read(name: str, path: str) -> str:
