@@ -134,21 +134,23 @@ def _cassettes() -> Iterator[Check]:
 
 def _plugins() -> Iterator[Check]:
     """Plug-ins of every group: where each comes from, and one line for each that is broken."""
-    from meta_tui import methods, session, tasks
+    from meta_tui import experts, methods, session, tasks
 
     found, problems = methods.listed()
     families, more = tasks.listed()
-    graders, still_more = tasks.listed_graders()
-    models, and_more = session.listed_models()
     named = {f"method {one.id}": one.origin for one in found if one.id not in methods.BUILT_IN}
     named |= {f"task {one.family.id}": one.origin for one in families if one.family.id not in tasks.FAMILIES}
-    named |= {f"grader {name}": origin for name, origin in graders.items()}
-    named |= {f"model {name}": origin for name, origin in models.items()}
+    wrong = [*problems, *more]
+    others = {"grader": tasks.listed_graders, "expert": experts.listed, "model": session.listed_models}
+    for kind, listed in others.items():
+        origins, problems = listed()
+        named |= {f"{kind} {name}": origin for name, origin in origins.items()}
+        wrong += problems
     for name, origin in named.items():
         yield Check(f"plug-in {name}", "ok", f"from {origin}")
-    for problem in (*problems, *more, *still_more, *and_more):
+    for problem in wrong:
         yield Check("plug-in", "warn", problem)
-    if not named and not (problems or more or still_more or and_more):
+    if not named and not wrong:
         yield Check("plug-ins", "ok", "none installed")
 
 

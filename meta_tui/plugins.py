@@ -20,7 +20,7 @@ from meta_tui.errors import UsageError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Group = Literal["methods", "tasks", "graders", "models"]
+Group = Literal["methods", "tasks", "graders", "experts", "models"]
 """What follows `meta_tui.` in the name of an entry-point group."""
 
 OWN = "meta-tui"

@@ -22,7 +22,7 @@ import msgspec
 
 from meta_tui import library, sources
 from meta_tui.chat import Params
-from meta_tui.errors import CassetteMiss, MetaTuiError, RecordError, ReplayError, UsageError
+from meta_tui.errors import CassetteMiss, RecordError, ReplayError, UsageError
 from meta_tui.events import RunStarted
 from meta_tui.journal import Emit, Journal, describe
 from meta_tui.run import Doors, RunResult
@@ -287,4 +287,4 @@ def _text(host: Any) -> str:
     return host.decode("utf-8", "replace") if isinstance(host, bytes) else str(host or "")
 
 
-__all__ = ["CassetteRun", "MetaTuiError", "Network", "NetworkClosed", "diff"]
+__all__ = ["CassetteRun", "Network", "NetworkClosed", "diff"]

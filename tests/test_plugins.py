@@ -20,6 +20,7 @@ pytest.importorskip("pip", reason="installs the packages")
 
 ROOT = Path(__file__).parent.parent
 ORIGIN = "meta-tui-twice 1.0"
+KINDS = ("method twice", "task doubles", "grader close", "expert digits", "model parrot")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 OFFLINE = ("--no-build-isolation", "--no-deps", "--no-index", "-q")
 
@@ -63,6 +64,9 @@ strict = "meta_tui_odd:no_grade"
 no_grade = "meta_tui_odd:no_grade"
 raises = "meta_tui_odd:raises"
 number = "meta_tui_odd:NUMBER"
+
+[project.entry-points."meta_tui.experts"]
+silent = "meta_tui_odd:NUMBER"
 
 [project.entry-points."meta_tui.models"]
 script = "meta_tui_odd:raises"
@@ -218,9 +222,9 @@ def test_doctor_says_where_each_comes_from_and_warns_once_without_failing(two: E
     plugins = [
         (c["name"], c["state"], c["found"]) for c in found["checks"] if c["name"].startswith("plug-in")
     ]
-    good = [f"plug-in {what}" for what in ("method twice", "task doubles", "grader close", "model parrot")]
-    assert plugins[:4] == [(name, "ok", f"from {ORIGIN}") for name in good]
-    ((name, state, words),) = plugins[4:]
+    good = [f"plug-in {what}" for what in KINDS]
+    assert plugins[:5] == [(name, "ok", f"from {ORIGIN}") for name in good]
+    ((name, state, words),) = plugins[5:]
     assert (name, state) == ("plug-in", "warn")
     assert "meta-tui-broken 0.3" in words
     assert found["ok"] is True
@@ -251,6 +255,26 @@ def test_a_log_of_it_without_its_package_names_the_method(two: Environment, tmp_
     done = two.json("solve", "twice 4?", "--method", "twice", "--model", "parrot:exact")
     bare = Environment(tmp_path / "env")
     assert "no method 'twice'" in bare.meta_tui("replay", done["path"], code=2).stderr
+
+
+def test_its_expert_takes_part_where_the_settings_name_it(two: Environment, tmp_path: Path) -> None:
+    ask, final = 'Expert Digits:\n"""\n4 8 15 16 23 42\n"""', '>> FINAL ANSWER:\n"""\nten\n"""'
+    script = tmp_path / "script.jsonl"
+    script.write_text("".join(json.dumps({"text": text}) + "\n" for text in (ask, final)))
+    settings = two.folder / "home" / "config.toml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('[experts."Expert Digits"]\nfunction = "digits"\n')
+    try:
+        done = two.json("solve", "How many digits?", "--model", f"script:{script}")
+        assert done["answer"] == "ten"
+        assert '"text":"10"' in Path(done["path"]).read_text().replace(": ", ":")
+        settings.write_text('[experts."Expert Digits"]\nfunction = "letters"\n')
+        wrong = two.meta_tui("solve", "q", "--model", f"script:{script}", code=2).stderr
+        assert "function 'letters': write package.module:name; plug-ins bring digits" in wrong
+        assert "Counts the digits" in Path(done["path"]).read_text()  # the Meta Model is told of it
+    finally:
+        settings.unlink()
+    two.meta_tui("replay", done["run"])
 
 
 IN_THE_APP = """
@@ -323,6 +347,7 @@ WRONG = {
     "task game24": "the name is meta-tui's own",
     "grader strict": "the name is meta-tui's own",
     "grader number": "a grader is a function",
+    "expert silent": "an expert is a function",
     "model script": "the name is meta-tui's own",
 }
 
