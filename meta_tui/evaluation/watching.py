@@ -164,12 +164,14 @@ def pace(ends: list[float]) -> float | None:
 
 
 def _cost(rows: tuple[Row, ...]) -> float | None:
-    """Dollars so far; None as soon as a row with calls has none."""
-    asked = [row for row in rows if row.calls]
-    known = [
-        row.cost + row.shared_cost for row in asked if row.cost is not None and row.shared_cost is not None
+    """Dollars so far; None as soon as a row that ended has calls without a price."""
+    prices = [
+        None if row.cost is None or row.shared_cost is None else row.cost + row.shared_cost
+        for row in rows
+        if row.calls and (row.status != "unfinished" or row.cost is not None)
     ]
-    return sum(known) if asked and len(known) == len(asked) else None
+    known = [price for price in prices if price is not None]
+    return sum(known) if known and len(known) == len(prices) else None
 
 
 class _Code:

@@ -46,6 +46,10 @@ EVERY = 1.0
 
 NO_PAIRS = "One method only: there is nothing to compare. Give several with --method A,B."
 NO_FAILURES = "No cell failed."
+NOT_BEGUN = (
+    "No cell has begun. The `meta-tui evaluate` command that made this folder runs them (give this folder with "
+    "--to); this screen follows it from wherever it is run."
+)
 WON = {"a": "only A", "b": "only B", "both": "both", "neither": "neither"}
 
 Line = tuple[tuple[str, ...], str]
@@ -245,6 +249,7 @@ class EvaluationScreen(Screen[None]):
         self._fill_lines()
         listing = self.query_one("#rows", Listing)
         self.set_class(self.view == PLOTS, "-plots")
+        listing.styles.height = max(3, min(len(self.lines), (self.size.height - 6) // 2))
         listing.fill(len(self.lines))
         self.query_one("#status", Static).update(Content(one_line(self._status(), self.size.width - 2)))
         self.query_one("#progress", Static).update(Content(progress(self.standing, self.size.width - 2)))
@@ -289,7 +294,7 @@ class EvaluationScreen(Screen[None]):
         if self.standing is None:
             return (Block("notice", ("the logs are being read ..",)),)
         if self.standing.state == "waiting":
-            return (*warned, Block("notice", (_not_begun(self.folder),)))
+            return (*warned, Block("notice", (NOT_BEGUN,)))
         if self.view == PLOTS:
             return (Block("reply", (textplots.all_of(self.summary, max(40, self.size.width - 6)),)), *warned)
         if not self.behind:
@@ -300,7 +305,8 @@ class EvaluationScreen(Screen[None]):
         """The page of the row under the cursor."""
         match self.view:
             case 0:
-                return (Block("reply", (textplots.details(one),)),)
+                plot = "\n".join(textplots.accuracy(self.summary, max(40, self.size.width - 6)))
+                return (Block("reply", (textplots.details(one),)), Block("reply", (plot,)))
             case 2 if self.pair is not None:
                 return _duel_page(one)
             case 2:
@@ -475,7 +481,7 @@ class EvaluationScreen(Screen[None]):
 
 
 def progress(standing: Standing | None, width: int) -> str:
-    """`61/100 ━━━━╌╌╌ 4 at work · 12.4 a minute · eta 4:10 · 3 failed · 402 calls · cost $1.920`."""
+    """`61/100 ━━━━╌╌╌ 4 at work · 12.4 a minute · eta 4:10 · 3 failed · 402 calls · cost $1.9200`."""
     if standing is None:
         return ""
     facts = [f"{standing.running} at work"] if standing.running else []
@@ -558,22 +564,15 @@ def _pair_text(pair: dict[str, Any]) -> str:
 def _duel_page(duel: dict[str, Any]) -> tuple[Block, ...]:
     return (
         Block("notice", (f"{duel['sample']}: {WON[duel['won']]} right; enter shows both runs",)),
-        Block("reply", (duel["answer_a"] or "no answer",), f"A, {duel['log_a']}"),
-        Block("reply", (duel["answer_b"] or "no answer",), f"B, {duel['log_b']}"),
+        Block("stored", (duel["answer_a"] or "no answer",), f"A, {duel['log_a']}"),
+        Block("stored", (duel["answer_b"] or "no answer",), f"B, {duel['log_b']}"),
     )
 
 
 def _sample_page(row: Row, grader: str) -> tuple[Block, ...]:
     grade = row.grades.get(grader)
     facts = f"{row.sample} · {row.method} · {row.status}"
-    facts += f" · {grade.verdict}: {grade.reason}" if grade else ""
+    facts += f" · {grade.verdict}: {grade.reason}".rstrip(": ") if grade else ""
     facts += f"\n{row.log}" + (f", batch {row.batch} of {row.stream}" if row.stream else "")
     trouble = (Block("failure", (row.trouble,)),) if row.trouble else ()
     return (Block("reply", (facts,)), *trouble, Block("answer", (row.answer or "no answer",)))
-
-
-def _not_begun(folder: Path) -> str:
-    return (
-        "No cell has begun. The `meta-tui evaluate` command that made this folder runs it "
-        f"(with --to {folder}); this screen follows it from wherever it is run."
-    )

@@ -107,7 +107,7 @@ class EvaluationsScreen(Screen[None]):
         pane = self.query_one("#page", Pane)
         pane.clear()
         pane.caption("evaluation")
-        pane.show((Block("stored", (self._about(),)),))
+        pane.show((Block("reply", (self._about(),)),))
 
     def _about(self) -> str:
         if not self.found:
