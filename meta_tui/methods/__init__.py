@@ -40,6 +40,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "direct_control": ("meta_tui.methods.direct_control", "DirectControl"),
     "rlm": ("meta_tui.methods.rlm", "RLM"),
     "meta_n": ("meta_tui.methods.meta_n.method", "MetaN"),
+    "meta_n_roles": ("meta_tui.methods.meta_n.rating", "LayerRoles"),
 }
 """Method id -> (module, class): meta-tui's own, and those that were registered in this process."""
 
