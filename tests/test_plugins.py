@@ -263,7 +263,7 @@ def test_its_expert_takes_part_where_the_settings_name_it(two: Environment, tmp_
     script.write_text("".join(json.dumps({"text": text}) + "\n" for text in (ask, final)))
     settings = two.folder / "home" / "config.toml"
     settings.parent.mkdir(exist_ok=True)
-    settings.write_text('[experts."Expert Digits"]\nfunction = "digits"\n')
+    settings.write_text('[experts."Expert Digits"]\nfunction = "digits"\nabout = "counts digits"\n')
     try:
         done = two.json("solve", "How many digits?", "--model", f"script:{script}")
         assert done["answer"] == "ten"
@@ -271,7 +271,7 @@ def test_its_expert_takes_part_where_the_settings_name_it(two: Environment, tmp_
         settings.write_text('[experts."Expert Digits"]\nfunction = "letters"\n')
         wrong = two.meta_tui("solve", "q", "--model", f"script:{script}", code=2).stderr
         assert "function 'letters': write package.module:name; plug-ins bring digits" in wrong
-        assert "Counts the digits" in Path(done["path"]).read_text()  # the Meta Model is told of it
+        assert "counts digits" in Path(done["path"]).read_text()  # the Meta Model is told of it
     finally:
         settings.unlink()
     two.meta_tui("replay", done["run"])
