@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import abc
 import builtins
+import sys
 import types
 import typing
+from collections.abc import MutableMapping
 from typing import Any, Final
 
 from meta_tui.sandbox.classes import EXTENSIBLE
+from meta_tui.sandbox.namespaces import MEMBERS
 from meta_tui.sandbox.ownership import (
     FREE,
     HARMLESS_BASES,
@@ -25,12 +28,11 @@ from meta_tui.sandbox.ownership import (
     exact,
     is_own,
     library_names,
-    names_of,
     order_of,
     refuse_attribute,
 )
-from meta_tui.sandbox.policy import ASKED_FOR_NAMES, METHODS, is_special
-from meta_tui.sandbox.standins import ABSTRACT, TYPE
+from meta_tui.sandbox.policy import ASKED_FOR_NAMES, is_special
+from meta_tui.sandbox.standins import ABSTRACT, TYPE, shown
 
 _build_class: Final = builtins.__build_class__
 _ACT_AS_CLASSES: Final[tuple[Any, ...]] = (typing.NamedTuple, typing.TypedDict)
@@ -86,27 +88,24 @@ def make_class(name: Any, bases: Any, names: Any, **options: Any) -> Any:
     body = {_checked_member(key): value for key, value in names.items()}
     for asked in ASKED_FOR_NAMES & body.keys():
         body[asked] = ASKED_WRAPPERS[asked](body[asked])
+    _check_slots(body)
     body["__module__"] = PROGRAM
     checked = tuple(check_base(base) for base in tuple(bases))
     choices = {checked_name(key): value for key, value in options.items()}
     return enrol(types.new_class(checked_name(name), checked, choices, lambda space: space.update(body)))
 
 
-_MEMBERS: Final = METHODS | {"__slots__", "__doc__", "__match_args__", "__module__", "__qualname__"}
-
-
 def _checked_member(name: Any) -> str:
     plain = exact(name)
-    if is_special(plain) and plain not in _MEMBERS:
+    if is_special(plain) and plain not in MEMBERS:
         refuse_attribute(plain)
     return plain
 
 
 def enrol(cls: Any) -> Any:
-    """Take a new class of the program into the books: its slots fixed, its writes decided."""
+    """Take a new class of the program into the books: its writes decided."""
     if not isinstance(cls, type):
         return cls
-    _fix_slots(cls)
     if not library_names(cls):
         FREE.add(cls)
     if all(is_own(base) or base in HARMLESS_BASES for base in order_of(cls)):
@@ -115,15 +114,22 @@ def enrol(cls: Any) -> Any:
     return cls
 
 
-def _fix_slots(cls: type) -> None:
-    slots = names_of(cls).get("__slots__")
+def close_body() -> None:
+    """The last statement of every class body: what matters is decided before there is a class.
+
+    A class that is refused when it is made has been seen by `__init_subclass__` already.
+    """
+    _check_slots(sys._getframe(1).f_locals)
+
+
+def _check_slots(names: MutableMapping[str, Any]) -> None:
+    slots = names.get("__slots__")
     if slots is None:
         return
-    made = [name for name, value in names_of(cls).items() if type(value) is types.MemberDescriptorType]
     listed = [exact(name) for name in ((slots,) if isinstance(slots, str) else tuple(slots))]
-    if any(is_special(name) and name not in ("__dict__", "__weakref__") for name in (*made, *listed)):
+    if any(is_special(name) and name not in ("__dict__", "__weakref__") for name in listed):
         raise RefusedType("__slots__ names something that is kept for Python")
-    type.__setattr__(cls, "__slots__", tuple(listed))
+    names["__slots__"] = tuple(listed)
 
 
 # Being asked for attributes
@@ -151,9 +157,24 @@ def asked_getattribute(function: Any) -> Any:
     return __getattribute__
 
 
+def asked_subclasshook(function: Any) -> Any:
+    """Wrap a `__subclasshook__`, which Python asks about any class, those that no program may hold too."""
+
+    def __subclasshook__(cls: Any, other: Any) -> Any:  # noqa: N807
+        binder = getattr(type(function), "__get__", None)
+        hook = function if binder is None else binder(function, None, cls)
+        return hook(shown(other))
+
+    return classmethod(__subclasshook__)
+
+
 def _bound(function: Any, owner: Any) -> Any:
     binder = getattr(type(function), "__get__", None)
     return function if binder is None else binder(function, owner, type(owner))
 
 
-ASKED_WRAPPERS: Final = {"__getattr__": asked_getattr, "__getattribute__": asked_getattribute}
+ASKED_WRAPPERS: Final = {
+    "__getattr__": asked_getattr,
+    "__getattribute__": asked_getattribute,
+    "__subclasshook__": asked_subclasshook,
+}

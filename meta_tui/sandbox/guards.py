@@ -97,6 +97,28 @@ def look(owner: Any, name: str) -> Any:
     return get(owner, name)
 
 
+_NO_MAPPINGS: Final = frozenset({bool, bytes, float, int, list, set, str, tuple, types.NoneType})
+
+
+def keywords(given: Any) -> dict[str, Any]:
+    """The names of `f(**given)`: a copy, none of them special.
+
+    Raises:
+        RefusedAttribute: one is.
+        TypeError: it is no mapping; for plain values Python says so better.
+    """
+    if type(given) is not dict:
+        if type(given) in _NO_MAPPINGS:
+            return given  # type: ignore[no-any-return]
+        if not hasattr(given, "keys"):
+            raise TypeError(f"argument after ** must be a mapping, not {type(given).__name__}")
+        given = dict(given)
+    for name in given:
+        if isinstance(name, str) and (is_special(exact(name)) or exact(name)[:1] == "@"):
+            refuse_attribute(exact(name))
+    return given  # type: ignore[no-any-return]
+
+
 def get_attribute(owner: Any, name: Any, *default: Any) -> Any:
     """The builtin `getattr`."""
     if len(default) > 1:
@@ -196,7 +218,7 @@ def _own_attribute(owner: Any, name: str) -> Any:
 
 def _annotations(owner: Any, name: str) -> Any:
     value = get(owner, name)
-    return dict(value) if isinstance(value, dict) else value
+    return {key: stand_in(kind) for key, kind in value.items()} if isinstance(value, dict) else value
 
 
 def _new(owner: Any, name: str) -> Any:

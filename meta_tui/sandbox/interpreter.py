@@ -18,7 +18,18 @@ from typing import Any, Final, NoReturn
 from meta_tui.sandbox import building, guards, patterns, policy
 from meta_tui.sandbox.modules import Library
 from meta_tui.sandbox.namespaces import Names, namespace_of
-from meta_tui.sandbox.ownership import KNOWN, PROGRAM, PURE, Refused, RefusedAction, exact, is_hidden
+from meta_tui.sandbox.ownership import (
+    KNOWN,
+    PROGRAM,
+    PURE,
+    TABLES,
+    Refused,
+    RefusedAction,
+    exact,
+    is_hidden,
+    is_own_space,
+    own_frame,
+)
 from meta_tui.sandbox.standins import MEMORY, TYPE
 
 PLAIN: Final = (
@@ -75,7 +86,7 @@ class Interpreter:
         self.filenames = {filename, STRING}
         self.builtins = library.builtins = self._table(library)
         self.space: dict[str, Any] = self.new_space()
-        self._tables = {id(self.builtins)}
+        TABLES[id(self.builtins)] = self.builtins
         self._copies: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._codes: dict[tuple[str, str, str], CodeType] = {}
 
@@ -99,6 +110,8 @@ class Interpreter:
             policy.UPDATE: guards.update,
             policy.TYPE: type,
             policy.PURE: PURE,
+            policy.NAMES: guards.keywords,
+            policy.BODY: building.close_body,
             **{f"{policy.ASKED}{name}": wrap for name, wrap in building.ASKED_WRAPPERS.items()},
             "__build_class__": building.build_class,
             "__debug__": True,
@@ -204,10 +217,11 @@ class Interpreter:
             return run(code, self._sealed(space), names)
         finally:
             for name, value in names.items():
-                local[name] = value
+                if name[:1] != "@":
+                    local[name] = value
 
     def _sealed(self, space: dict[str, Any]) -> dict[str, Any]:
-        if id(space.get("__builtins__")) not in self._tables:
+        if not is_own_space(space):
             raise RefusedAction("this namespace cannot be run in")
         return space
 
@@ -229,8 +243,7 @@ class Interpreter:
         names = vars(asked) if isinstance(asked, types.ModuleType) else asked
         table = {name: value for name, value in self.builtins.items() if name[0] in "@_"}
         table.update(visible(names) if isinstance(names, Mapping) else {})
-        self._tables.add(id(table))
-        self._copies[id(table)] = (table, {})
+        TABLES[id(table)] = table
         return table
 
     def _copy_out(self, space: dict[str, Any], given: dict[Any, Any]) -> None:
@@ -242,12 +255,7 @@ class Interpreter:
 
     def caller(self) -> FrameType:
         """The nearest frame that runs the program's own code."""
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None:
-            if id(frame.f_globals.get("__builtins__")) in self._tables:
-                return frame
-            frame = frame.f_back
-        raise RuntimeError("no frame of the program")
+        return own_frame(sys._getframe(2))
 
     # Namespaces
 

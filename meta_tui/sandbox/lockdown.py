@@ -212,6 +212,10 @@ AUDIT_ARCH: Final = (0xC000003E, 0xC00000B7)
 NUMBER_AT: Final = 0
 ARCHITECTURE_AT: Final = 4
 ARGUMENTS_AT: Final = 16
+SIGNALLING: Final = (8, 10, 15, 1024, 1026)
+"""fcntl: who gets a signal for a descriptor, and which; leases and notes, which send one."""
+OWNERS: Final = (0x8901, 0x8902)
+"""ioctl: the same for a socket."""
 WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 Instruction = tuple[int, int, int, int]
@@ -248,6 +252,8 @@ def _filter() -> list[Instruction]:
     program += _if_number(syscalls.OPENAT[machine], _unless_reading(2))
     program += _if_number(syscalls.PRLIMIT64[machine], _only_if_argument(0, 0))
     program += _if_number(syscalls.TGKILL[machine], _only_if_argument(0, os.getpid()))
+    program += _if_number(syscalls.FCNTL[machine], _unless_argument(1, SIGNALLING))
+    program += _if_number(syscalls.IOCTL[machine], _unless_argument(1, OWNERS))
     return [*program, (BPF_RETURN, 0, 0, ALLOW)]
 
 
@@ -262,6 +268,11 @@ def _unless_reading(argument: int) -> list[Instruction]:
         (BPF_RETURN, 0, 0, EPERM),
         (BPF_RETURN, 0, 0, ALLOW),
     ]
+
+
+def _unless_argument(argument: int, values: tuple[int, ...]) -> list[Instruction]:
+    tests = [test for value in values for test in ((BPF_EQUAL, 0, 1, value), (BPF_RETURN, 0, 0, EPERM))]
+    return [(BPF_LOAD, 0, 0, ARGUMENTS_AT + 8 * argument), *tests, (BPF_RETURN, 0, 0, ALLOW)]
 
 
 def _only_if_argument(argument: int, value: int) -> list[Instruction]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from meta_tui.sandbox import repairs
 from meta_tui.sandbox.classes import EXTENSIBLE, EXTENSIBLE_OF, HIDDEN, MATCHABLE, MATCHABLE_OF
 from meta_tui.sandbox.ownership import RefusedImport
-from meta_tui.sandbox.standins import Module, StandIn, SystemModule, hidden_name
+from meta_tui.sandbox.standins import Module, StandIn, SystemModule, hidden_name, stand_in
 
 OFFERED: Final[dict[str, str]] = {
     "__future__": "annotations division print_function absolute_import unicode_literals generator_stop",
@@ -213,7 +213,11 @@ def _public(module: types.ModuleType) -> list[str]:
 
 def presented(names: dict[str, Any]) -> dict[str, Any]:
     """Names without what a program may never hold: real modules, metaclasses, frames."""
-    return {name: value for name, value in names.items() if not _is_withheld(value)}
+    return {name: _shown(value) for name, value in names.items() if not _is_withheld(value)}
+
+
+def _shown(value: Any) -> Any:
+    return tuple(stand_in(part) for part in value) if type(value) is tuple else value
 
 
 def _is_withheld(value: Any) -> bool:

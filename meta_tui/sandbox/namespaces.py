@@ -6,7 +6,7 @@ copy that checks every key and writes it through.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from meta_tui.sandbox.ownership import (
     KNOWN,
@@ -17,7 +17,11 @@ from meta_tui.sandbox.ownership import (
     names_of,
     refuse_attribute,
 )
+from meta_tui.sandbox.policy import METHODS, is_special
 from meta_tui.sandbox.standins import Module, SimpleNamespace
+
+MEMBERS: Final = METHODS | {"__slots__", "__doc__", "__match_args__", "__module__", "__qualname__"}
+"""Special names that the namespace of a class of a program may have; libraries put more there, and trust it."""
 
 
 class Names(dict[str, Any]):
@@ -103,7 +107,7 @@ def namespace_of(owner: Any) -> dict[str, Any]:
 def _members(cls: type) -> dict[str, Any]:
     if not is_own(cls):
         refuse_attribute("__dict__")
-    return {name: value for name, value in names_of(cls).items() if name not in ("__dict__", "__weakref__")}
+    return {name: value for name, value in names_of(cls).items() if not is_special(name) or name in MEMBERS}
 
 
 KNOWN.add(Names)

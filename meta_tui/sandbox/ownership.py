@@ -78,14 +78,32 @@ def is_visible(cls: type) -> bool:
     return False
 
 
+TABLES: Final[dict[int, Any]] = {}
+"""The builtins of the program's namespaces by their identity; no other namespace has one of them."""
+
+
+def is_own_space(space: dict[str, Any]) -> bool:
+    """Whether a global namespace is one in which the program's own code runs."""
+    return id(dict.get(space, "__builtins__")) in TABLES
+
+
+def own_frame(frame: types.FrameType | None) -> types.FrameType:
+    """The nearest frame, from this one outwards, that runs the program's own code."""
+    while frame is not None:
+        if is_own_space(frame.f_globals):
+            return frame
+        frame = frame.f_back
+    raise RuntimeError("no frame of the program")
+
+
 _Cached: Final = type(functools.lru_cache(len))
 
 
 def is_own_function(thing: Any) -> bool:
-    """Whether the program defined this function (or wrapped it in a cache)."""
+    """Whether the program wrote this function (or wrapped it in a cache): generated ones are not its own."""
     if type(thing) is _Cached:
         thing = thing.__wrapped__
-    return type(thing) is types.FunctionType and thing.__globals__.get("__name__") == PROGRAM
+    return type(thing) is types.FunctionType and is_own_space(thing.__globals__)
 
 
 # Names
@@ -117,6 +135,11 @@ def is_defined_by_program(cls: type, name: str) -> bool:
         if name in names_of(base):
             return is_own(base)
     return True
+
+
+def has_hook(cls: type) -> bool:
+    """Whether the program decides by a `__subclasshook__` what is an instance of this class."""
+    return any(is_own(base) and "__subclasshook__" in names_of(base) for base in order_of(cls))
 
 
 _library_names: Final[dict[type, frozenset[str]]] = {}

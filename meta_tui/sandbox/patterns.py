@@ -6,12 +6,14 @@ the pattern reads must be plain.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from typing import Any, Final
 
 from meta_tui.sandbox.classes import MATCHABLE
 from meta_tui.sandbox.ownership import (
     RefusedType,
+    has_hook,
     is_own,
     library_names,
     names_of,
@@ -79,9 +81,8 @@ def _node_class(cls: StandIn, names: tuple[str, ...]) -> type:
 def _is_matchable(cls: type) -> bool:
     if not is_own(cls):
         return cls in MATCHABLE
-    if type(cls).__name__ == "_ProtocolMeta":
-        return False
-    return not any(is_own(base) and "__subclasshook__" in names_of(base) for base in order_of(cls))
+    check = type(cls).__instancecheck__
+    return check in (type.__instancecheck__, abc.ABCMeta.__instancecheck__) and not has_hook(cls)
 
 
 def _match_args(cls: type) -> tuple[str, ...]:

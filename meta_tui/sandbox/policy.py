@@ -40,6 +40,8 @@ UPDATE: Final = "@update"
 TYPE: Final = "@type"
 PURE: Final = "@pure"
 SELF: Final = "@self"
+NAMES: Final = "@names"
+BODY: Final = "@body"
 """Names of the guards in the builtins of a program; ASKED is followed by a name of ASKED_FOR_NAMES.
 SELF is a variable of a method: whether the class of its first parameter is pure."""
 
@@ -59,7 +61,8 @@ METHODS: Final = frozenset(
 CONSTANTS: Final = frozenset(
     {"__slots__", "__doc__", "__all__", "__version__", "__author__", "__match_args__"}
 )
-ASKED_FOR_NAMES: Final = frozenset({"__getattr__", "__getattribute__"})
+ASKED_FOR_NAMES: Final = frozenset({"__getattr__", "__getattribute__", "__subclasshook__"})
+"""Methods that answer for special names, or are asked about any class: by `def` only, and wrapped."""
 ASSIGNABLE: Final = (METHODS | CONSTANTS) - ASKED_FOR_NAMES - {"__del__"}
 ENUM_NAMES: Final = frozenset("_value_ _name_ _missing_ _generate_next_value_ _ignore_ _order_".split())
 READABLE: Final = METHODS | CONSTANTS | {"__name__", "__debug__"}
@@ -281,7 +284,10 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     def visit_keyword(self, node: ast.keyword) -> Any:
         """A keyword argument: libraries take special names for more than they look."""
         self._bind(node.value, node.arg)
-        return self._inside(node)
+        node = self._inside(node)
+        if node.arg is None:
+            node.value = self._call(node.value, NAMES, node.value)
+        return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         """The name of a caught exception."""
@@ -440,6 +446,9 @@ class Policy(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         self._visit_fields(node, "type_params")
         self._visit_body(node, Scope(), in_class=True)
         self._classes.pop()
+        last = ast.Expr(self._call(node.body[-1], BODY))
+        copy_locations(last, node.body[-1])
+        node.body.append(last)
         return node
 
     def _visit_fields(self, node: ast.AST, *fields: str) -> None:

@@ -391,7 +391,7 @@ def result_of(body: bytes, limits: Limits) -> CodeResult:
             raise ValueError(status)
         stdout, error = _text(answer["stdout"]), _text(answer.get("error", ""))
         return CodeResult(
-            status, stdout[: limits.output + 100], error[: 1 << 16], line, _value(answer.get("value"))
+            status, _cut(stdout, limits.output + 100), error[: 1 << 16], line, _value(answer.get("value"))
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return CodeResult("crash", error="the process of the program gave no proper answer")
@@ -401,6 +401,11 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("no text")
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _cut(text: str, size: int) -> str:
+    """As much of a text as fits into so many bytes."""
+    return text if len(text) * 4 <= size else text.encode()[:size].decode("utf-8", "ignore")
 
 
 def _value(value: Any) -> Any:

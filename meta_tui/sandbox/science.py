@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import sys
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
@@ -25,6 +26,7 @@ from meta_tui.sandbox.ownership import (
     RefusedImport,
     RefusedType,
     checked_name,
+    own_frame,
 )
 
 NUMPY: Final = """
@@ -85,7 +87,7 @@ SYMPY_LEFT_OUT: Final = frozenset(
     "EPath Options cacheit capture doctest epath init_session interactive_traversal memoize_property pager_print "
     "plot plot_backends plot_implicit plot_parametric preview print_gtk public register_handler remove_handler test "
     "textplot threaded timed var vfield vring vsfield xthreaded xfield xring StrPrinter UndefinedFunction lambdify "
-    "evalf ManagedProperties setup configure query".split()
+    "evalf ManagedProperties setup configure query rs_fun".split()
 )
 """Names of sympy that reach files, windows, other namespaces, or code; some return below, made safe."""
 SYMPY_PARTS: Final = (
@@ -93,7 +95,7 @@ SYMPY_PARTS: Final = (
     "matrices ntheory physics.units polys series sets simplify solvers stats tensor.array vector".split()
 )
 SYMPY_CLOSED: Final = (
-    "core.backend core.cache core.compatibility core.facts core.core logic.utilities logic.algorithms "
+    "core.backend core.decorators core.cache core.compatibility core.facts core.core logic.utilities logic.algorithms "
     "polys.polyconfig polys.polyutils polys.compatibility polys.monomials stats.sampling assumptions.ask_generated "
     "combinatorics.testutil".split()
 )
@@ -117,9 +119,22 @@ def _numpy(library: Library) -> dict[str, Any]:
         "frombuffer": _from_buffer,
         "ndarray": standins.seal(numpy.ndarray, Array),
     }
+    _guard_index_tricks()
     for part in NUMPY_PARTS:
         names[part.partition(".")[2]] = library.load(part)
     return names | {"__version__": numpy.__version__}
+
+
+def _guard_index_tricks() -> None:
+    """`r_["a, b"]` looks names up in whatever namespace called it."""
+
+    def bmat(*_: Any) -> NoReturn:
+        raise RefusedAction("r_ and c_ take no names of variables in the sandbox")
+
+    for name in ("numpy.lib._index_tricks_impl", "numpy.lib.index_tricks"):  # numpy 2 and numpy 1
+        tricks: Any = sys.modules.get(name)
+        if tricks is not None and hasattr(tricks, "matrixlib"):
+            tricks.matrixlib = types.SimpleNamespace(**vars(tricks.matrixlib) | {"bmat": bmat})
 
 
 class Array(standins.StandIn):
@@ -152,7 +167,23 @@ def _numpy_random(library: Library) -> dict[str, Any]:
     def default_rng(seed: Any = None) -> Any:
         return random.default_rng(0 if seed is None else seed)
 
-    return chosen(random, NUMPY_PARTS["numpy.random"]) | {"default_rng": default_rng}
+    def reseed(seed: Any = None) -> None:
+        random.seed(0 if seed is None else seed)
+
+    seeded = {name: standins.seal(getattr(random, name), Seeded) for name in SEEDED}
+    names = chosen(random, NUMPY_PARTS["numpy.random"])
+    return names | seeded | {"default_rng": default_rng, "seed": reseed}
+
+
+SEEDED: Final = "MT19937 PCG64 PCG64DXSM Philox RandomState SFC64 SeedSequence".split()
+
+
+class Seeded(standins.StandIn):
+    """Class of the stand-ins of numpy's generators: one without a seed gets a fixed one."""
+
+    def __call__(self, seed: Any = None, *rest: Any, **options: Any) -> Any:  # noqa: D102
+        fixed = seed if seed is not None or options.keys() & {"entropy", "key"} else 0
+        return standins.real_of(self)(*(() if fixed is None else (fixed,)), *rest, **options)
 
 
 def _mpmath(library: Library) -> dict[str, Any]:
@@ -214,10 +245,10 @@ def _variables(names: Any, **options: Any) -> Any:
     """sympy.var: the symbols become variables of the program, if their names are names."""
     sympy = importlib.import_module("sympy")
     symbols = sympy.symbols(names, **options)
-    space = _program_space()
+    space = own_frame(sys._getframe(1)).f_globals
     for symbol in _flat(symbols):
-        name = str(getattr(symbol, "name", symbol))
-        if name.isidentifier() and not policy.is_special(name):
+        name = checked_name(symbol.name if isinstance(symbol, sympy.Basic) else symbol.__name__)
+        if name.isidentifier():
             space[name] = symbol
     return symbols
 
@@ -228,19 +259,11 @@ def _flat(symbols: Any) -> Iterable[Any]:
     )
 
 
-def _program_space() -> dict[str, Any]:
-    import sys
-
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") != PROGRAM:
-        frame = frame.f_back
-    return frame.f_globals
-
-
 def _sympy_part(name: str) -> Maker:
     def make(library: Library) -> dict[str, Any]:
         _guard_sympy(library)
         module = importlib.import_module(name)
+        _guard_attributes()
         listed = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
         names = {n: getattr(module, n) for n in listed if n not in SYMPY_LEFT_OUT and hasattr(module, n)}
         return {n: value for n, value in names.items() if _is_of_sympy(value)}
@@ -290,7 +313,19 @@ def _guard_sympy(library: Library) -> None:
     lambdas.exec, lambdas.compile, lambdas.eval = names.exec, names.compile, names.eval
     _guard_undefined_functions(function.UndefinedFunction)
     _guard_symbols()
+    _guard_attributes()
     _guard_mpmath(library)
+
+
+def _guard_attributes() -> None:
+    """Rings, fields, groups and coordinates make attributes of names that a program chose."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("sympy."):
+            vars(module)["setattr"] = _set_ordinary
+
+
+def _set_ordinary(owner: Any, name: Any, value: Any) -> None:
+    builtins.setattr(owner, checked_name(name), value)
 
 
 def _guard_symbols() -> None:

@@ -105,7 +105,8 @@ def check_memory(thing: Any) -> Any:
         RefusedType: it is one.
     """
     kind = getattr(thing, "dtype", None) if module_of(type(thing)).partition(".")[0] == "numpy" else None
-    if kind is not None and has_references(kind):
+    behind = type(thing) is memoryview and "O" in thing.format
+    if behind or (kind is not None and has_references(kind)):
         raise RefusedType("the memory of an array of objects is not available in the sandbox")
     return thing
 
@@ -208,7 +209,11 @@ def stand_in(cls: Any) -> Any:
 
 def class_of(thing: Any) -> Any:
     """The builtin `type` with one argument."""
-    kind = type(thing)
+    return shown(type(thing))
+
+
+def shown(kind: type) -> Any:
+    """What a program sees of a class that Python hands it."""
     if issubclass(kind, Module):
         kind = types.ModuleType
     if kind not in _stand_ins and not issubclass(kind, type) and _is_internal(kind):

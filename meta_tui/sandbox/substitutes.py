@@ -34,6 +34,8 @@ from meta_tui.sandbox.ownership import (
     exact,
     is_own,
     is_own_function,
+    names_of,
+    order_of,
 )
 from meta_tui.sandbox.policy import is_special
 from meta_tui.sandbox.standins import ABSTRACT, SimpleNamespace, StandIn, Trace, check_memory, seal, stand_in
@@ -97,10 +99,17 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
         raise RefusedType("dataclass() takes a class of the program")
     import dataclasses
 
-    for name in vars(cls).get("__annotations__", {}):
-        if type(name) is not str or not name.isidentifier() or is_special(normalize("NFKC", name)):
-            raise RefusedType("a field needs an ordinary name")
+    for name in names_of(cls).get("__annotations__", {}):
+        _check_field(name)
+    for base in order_of(cls)[1:]:
+        for inherited in names_of(base).get("__dataclass_fields__", {}).values():
+            _check_field(inherited.name if type(inherited) is dataclasses.Field else None)
     return building.enrol(dataclasses.dataclass(**options)(cls))
+
+
+def _check_field(name: Any) -> None:
+    if type(name) is not str or not name.isidentifier() or is_special(normalize("NFKC", name)):
+        raise RefusedType("a field needs an ordinary name")
 
 
 def get_origin(thing: Any) -> Any:
@@ -221,7 +230,7 @@ def system_names(filename: str, below: int) -> dict[str, Any]:
     """The program's `sys`."""
     names = (
         "api_version byteorder float_info float_repr_style getrefcount getsizeof hash_info hexversion "
-        "implementation int_info intern maxsize maxunicode version version_info get_int_max_str_digits "
+        "int_info intern maxsize maxunicode version version_info get_int_max_str_digits "
         "set_int_max_str_digits"
     ).split()
 
@@ -235,6 +244,7 @@ def system_names(filename: str, below: int) -> dict[str, Any]:
         "executable": "",
         "exit": leave,
         "flags": None,
+        "implementation": SimpleNamespace(**vars(sys.implementation)),
         "getrecursionlimit": lambda: sys.getrecursionlimit() - below,
         "modules": {},
         "path": [],

@@ -169,6 +169,8 @@ OPENAT: Final = (257, 56)
 OPENAT2: Final = (437, 437)
 PRLIMIT64: Final = (302, 261)
 TGKILL: Final = (234, 131)
+FCNTL: Final = (72, 25)
+IOCTL: Final = (16, 29)
 CAPSET: Final = (126, 91)
 """Calls whose arguments decide, and the one that gives privileges up."""
 
