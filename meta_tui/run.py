@@ -11,9 +11,7 @@ that needs chance uses `run.random`, which is the same on every replay.
 from __future__ import annotations
 
 import asyncio
-import base64
 import random
-import struct
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -63,7 +61,7 @@ from meta_tui.events import (
     Stored,
 )
 from meta_tui.journal import Journal
-from meta_tui.models.base import Attempt, Call, CodeRunner, Embedder, Model
+from meta_tui.models.base import Attempt, Call, CodeRunner, Embedder, Model, decode_vector, encode_vector
 from meta_tui.runlog import run_params
 
 T = TypeVar("T")
@@ -689,14 +687,3 @@ def _open_door(door: T | None, what: str) -> T:
     if door is None:
         raise CallFailed("unsupported", f"this run has no {what} door")
     return door
-
-
-def encode_vector(vector: Sequence[float]) -> str:
-    """Base64 of little-endian float32."""
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
-
-
-def decode_vector(text: str) -> list[float]:
-    """The floats of a base64 vector."""
-    data = base64.b64decode(text)
-    return list(struct.unpack(f"<{len(data) // 4}f", data))

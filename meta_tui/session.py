@@ -100,8 +100,8 @@ def plan(
     if knowledge is not None:
         chosen |= as_setting(knowledge, settings.method)
     chosen |= _experts(settings, cast)
-    if stream and hasattr(methods.method_class(settings.method), "prepared"):
-        chosen |= methods.method_class(settings.method).prepared(stream)
+    if hasattr(methods.method_class(settings.method), "prepared"):
+        chosen |= methods.method_class(settings.method).prepared(stream or _one_sample(sample))
     method = methods.build(settings.method, chosen | dict(method_settings or {}))
     if stream and not getattr(method, "streams", False):
         raise UsageError(
@@ -125,6 +125,12 @@ def plan(
         stream=tuple(StreamItem(one.id, family(one.task).question(one)) for one in stream),
     )
     return Plan(method, started, store.home().runs / f"{run}.jsonl", history, tuple(stream))
+
+
+def _one_sample(name: str) -> list[Sample]:
+    from meta_tui.tasks.loaders import sample
+
+    return [sample(name)] if name else []
 
 
 def stream_title(stream: Sequence[Sample]) -> str:
@@ -377,7 +383,11 @@ class Session:
     def budget_line(self) -> str:
         """`budget 3/10 calls, $0.0120/$0.5`; empty where nothing is capped."""
         caps, used = self.ledger.budget, self.ledger.totals
-        parts = [f"{used.calls}/{caps.calls} call{'' if caps.calls == 1 else 's'}"] if caps.calls is not None else []
+        parts = (
+            [f"{used.calls}/{caps.calls} call{'' if caps.calls == 1 else 's'}"]
+            if caps.calls is not None
+            else []
+        )
         parts += [f"{used.tokens:,}/{caps.tokens:,} tokens"] if caps.tokens is not None else []
         spent = "-" if used.cost is None else f"${used.cost:.4f}"
         parts += [f"{spent}/${caps.dollars:g}"] if caps.dollars is not None else []
@@ -488,11 +498,21 @@ class Session:
         return cached
 
     def _embedder(self) -> Any:
+        from meta_tui.models.wordllama_embedder import LocalFirst
+
         if self.settings.model in ("", COPY_PASTE) or self.settings.model.startswith(SCRIPT):
-            return None
+            return LocalFirst(None)
         from meta_tui.models.litellm_model import LitellmEmbedder
 
-        return LitellmEmbedder(self.settings.base_url or None)
+        base_url = self.settings.base_url or None
+        live = LitellmEmbedder(base_url)
+        if not self.settings.cache:
+            return LocalFirst(live)
+        from meta_tui.models.cached import CachedEmbedder
+
+        kept = CachedEmbedder(live, store.home().cache, base_url, fresh=self.fresh)
+        self._closers.append(_Closing(kept))
+        return LocalFirst(kept)
 
 
 class Shared:

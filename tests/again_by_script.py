@@ -16,8 +16,8 @@ from meta_tui.chat import CodeResult, Program, embed_key, score_key
 from meta_tui.errors import CallFailed
 from meta_tui.events import CodeFinished, Embedded, Failed, How, Replied, Result, Scored
 from meta_tui.methods import build
-from meta_tui.models.base import Answer, Attempt, Call, Tell
-from meta_tui.run import Doors, decode_vector
+from meta_tui.models.base import Answer, Attempt, Call, Tell, decode_vector
+from meta_tui.run import Doors
 from meta_tui.runlog import Address, Recording, read
 from meta_tui.sources import live
 

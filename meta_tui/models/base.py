@@ -8,6 +8,8 @@ on the way it may `tell` pieces of text (`str`) and attempts that failed and wil
 
 from __future__ import annotations
 
+import base64
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -93,3 +95,14 @@ class CodeRunner(Protocol):
     async def execute(self, program: Program) -> tuple[CodeResult, How | None]:
         """The result of the program, and the layers that held it in `how.layers`."""
         ...
+
+
+def encode_vector(vector: Sequence[float]) -> str:
+    """Base64 of little-endian float32."""
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def decode_vector(text: str) -> list[float]:
+    """The floats of a base64 vector."""
+    data = base64.b64decode(text)
+    return list(struct.unpack(f"<{len(data) // 4}f", data))

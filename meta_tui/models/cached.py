@@ -18,7 +18,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from meta_tui.chat import Reply, Value, canonical_json
+from meta_tui.chat import Reply, Value, canonical_json, embed_key
 from meta_tui.errors import RecordError, UsageError
 from meta_tui.events import How
-from meta_tui.models.base import Answer, Attempt, Call, Model, Tell
+from meta_tui.models.base import Answer, Attempt, Call, Embedder, Model, Tell, decode_vector, encode_vector
 
 T = TypeVar("T")
 
@@ -159,6 +159,48 @@ class CachedModel:
         if trouble:
             return Answer(answer.reply, msgspec.structs.replace(how, note=f"not cached: {trouble}"))
         return Answer(kept.reply, answer.how)
+
+
+class CachedEmbedder:
+    """An embedder that asks the one below only for texts whose vectors are not stored.
+
+    A look-up is (model, texts, base URL); equal texts have equal vectors, whoever asks.
+
+    Args:
+        embedder, directory, base_url: as those of `CachedModel`.
+        fresh: nothing is read; what is stored is replaced.
+    """
+
+    def __init__(
+        self, embedder: Embedder, directory: Path, base_url: str | None = None, *, fresh: bool = False
+    ) -> None:
+        self.embedder = embedder
+        self._base_url = base_url
+        self._fresh = fresh
+        self._store = _Store(directory)
+
+    def close(self) -> None:
+        """Closes the files. Calls after it open them again."""
+        self._store.close()
+
+    async def embed(self, model: str, texts: Sequence[str]) -> tuple[list[list[float]], How]:
+        """One vector of floats a text, in order, to the precision of 32 bits.
+
+        Raises:
+            UsageError: the cache cannot be read; the message says what to do.
+            CallFailed: whatever the embedder below raises.
+        """
+        name = canonical_json([VERSION, embed_key(model, texts), bare_url(self._base_url)]).decode()
+        if not self._fresh and (entry := await self._store.get(name)) is not None:
+            return _vectors(entry.reply.text), How("cache", cost=0.0, price=entry.paid)
+        vectors, how = await self.embedder.embed(model, texts)
+        text = canonical_json([encode_vector(vector) for vector in vectors]).decode()
+        await self._store.put(name, Entry(VERSION, model, Reply(text), paid=how.cost), self._fresh)
+        return vectors, how
+
+
+def _vectors(text: str) -> list[list[float]]:
+    return [decode_vector(vector) for vector in msgspec.json.decode(text, type=list[str])]
 
 
 def may_be_kept(reply: Reply) -> bool:

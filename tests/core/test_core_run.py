@@ -33,9 +33,9 @@ from meta_tui.events import (
     SpanFinished,
     SpanStarted,
 )
-from meta_tui.models.base import Answer, Attempt, Call, Tell
+from meta_tui.models.base import Answer, Attempt, Call, Tell, encode_vector
 from meta_tui.models.scripted import ScriptedCode, ScriptedModel
-from meta_tui.run import Doors, Run, RunResult, Solution, Stop, encode_vector
+from meta_tui.run import Doors, Run, RunResult, Solution, Stop
 from meta_tui.runlog import read
 from meta_tui.sources import header, live, replay, resume
 

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import How
 from meta_tui.models import cached
 from meta_tui.models.base import Answer, Attempt, Call, Tell
-from meta_tui.models.cached import CachedModel, bare_url, look_up
+from meta_tui.models.cached import CachedEmbedder, CachedModel, bare_url, look_up
 from meta_tui.models.scripted import ScriptedModel
 
 PAID = How("live", ms=900, attempts=2, cost=0.25, sent={"seed": 1}, provider_id="p-1")
@@ -519,3 +520,54 @@ def test_a_reply_that_no_longer_fits_on_the_disk_is_given_all_the_same(tmp_path:
     output, error = process.communicate(timeout=60)
     assert error == ""
     assert output.startswith("40000 written not cached: ")
+
+
+class Embedding:
+    """Vectors that are numbered by the request; `asked` keeps what was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    async def embed(self, model: str, texts: Sequence[str]) -> tuple[list[list[float]], How]:
+        self.asked.append((model, tuple(texts)))
+        return [[float(len(self.asked)), 0.5] for _ in texts], How("live", ms=3, cost=0.25)
+
+
+async def test_vectors_of_the_same_texts_are_asked_for_once(tmp_path: Path) -> None:
+    below = Embedding()
+    first, paid = await CachedEmbedder(below, tmp_path).embed("m", ["a", "b"])
+    second, how = await CachedEmbedder(below, tmp_path).embed("m", ["a", "b"])
+    assert first == second == [[1.0, 0.5]] * 2
+    assert (paid.source, paid.cost, how.source, how.cost, how.price) == ("live", 0.25, "cache", 0.0, 0.25)
+    assert len(below.asked) == 1
+    assert cached.stats(tmp_path).models == (("m", 1),)
+    assert cached.check(tmp_path).problems == ()
+
+
+async def test_other_texts_models_and_servers_have_vectors_of_their_own(tmp_path: Path) -> None:
+    below = Embedding()
+    for model, texts, url in (
+        ("m", "ab", None),
+        ("m", "ba", None),
+        ("n", "ab", None),
+        ("m", "ab", "http://x"),
+    ):
+        await CachedEmbedder(below, tmp_path, url).embed(model, list(texts))
+    assert len(below.asked) == 4
+
+
+async def test_fresh_vectors_replace_those_that_are_stored(tmp_path: Path) -> None:
+    below = Embedding()
+    await CachedEmbedder(below, tmp_path).embed("m", ["a"])
+    assert (await CachedEmbedder(below, tmp_path, fresh=True).embed("m", ["a"]))[0] == [[2.0, 0.5]]
+    assert (await CachedEmbedder(below, tmp_path).embed("m", ["a"]))[0] == [[2.0, 0.5]]
+
+
+async def test_a_failed_embedding_is_not_kept(tmp_path: Path) -> None:
+    class Down:
+        async def embed(self, model: str, texts: Sequence[str]) -> tuple[list[list[float]], How]:
+            raise CallFailed("server", "down")
+
+    with pytest.raises(CallFailed):
+        await CachedEmbedder(Down(), tmp_path).embed("m", ["a"])
+    assert (await CachedEmbedder(Embedding(), tmp_path).embed("m", ["a"]))[0] == [[1.0, 0.5]]
