@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("meta_tui.commands.exchange", "Import other people's recorded runs."),
     "reproduce": ("meta_tui.commands.reproduce", "Recompute the published results from their transcripts."),
     "knowledge": ("meta_tui.commands.knowledge", "Show, export and import what runs learned."),
+    "chain": ("meta_tui.commands.chain", "Show, export, rate and report the layers that runs wrote."),
     "methods": ("meta_tui.commands.methods", "List the methods, show their settings."),
     "sandbox": ("meta_tui.commands.sandbox", "Run programs as Expert Python's are run."),
     "cache": ("meta_tui.commands.care", "Look at, check and clear the reply cache."),

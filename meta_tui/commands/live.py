@@ -91,6 +91,9 @@ def stream_option(function: F) -> F:
 @click.option(
     "--knowledge", metavar="FILE", help="Begin with what an earlier run learned (a file or a name)."
 )
+@click.option(
+    "--chain", "chain", metavar="RUN|FILE", help="Use a chain of layers (`chain export`) on this question."
+)
 @model_options
 @json_option
 def solve_command(
@@ -107,6 +110,7 @@ def solve_command(
     continue_: str | None,
     stream: str | None,
     knowledge: str | None,
+    chain: str | None,
     fresh: bool,
     plain: bool,
     brief: bool,
@@ -122,8 +126,10 @@ def solve_command(
     from meta_tui import runlog, session, store
     from meta_tui.streamed import find_knowledge
 
-    settings = _settings(flags)
+    settings = _settings(_for_chain(flags) if chain else flags)
     chosen = _method_settings(no_python, rounds, extra)
+    if chain:
+        chosen = _chain_settings(chain) | chosen
     continues = runlog.read(store.find(continue_)) if continue_ else None
     if stream and (question or file or sample or continue_):
         raise UsageError(
@@ -215,6 +221,20 @@ def fork_command(
         return await session.resume(path, live, consumers, stop)
 
     return _run(start, path, settings, fresh, plain, brief, as_json)
+
+
+def _for_chain(flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags of a run that uses a chain: the method can only be one."""
+    if flags.get("method") not in (None, "meta_n"):
+        raise UsageError(f"--chain is for --method meta_n, not for {flags['method']}; leave --method out")
+    return {**flags, "method": "meta_n"}
+
+
+def _chain_settings(chain: str) -> dict[str, Any]:
+    """Settings that run a chain as it is; `--set mode=linear` grows on it instead."""
+    from meta_tui.commands.chain import find_chain
+
+    return {"mode": "apply", "chain": find_chain(chain).layers}
 
 
 def stream_samples(text: str | None) -> list[Sample]:

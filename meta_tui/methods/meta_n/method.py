@@ -192,6 +192,7 @@ class MetaN(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 pre_process, library, out = await screened(inner, as_written, self.library)
                 found = msgspec.structs.replace(
                     layer,
+                    id=f"L{len(chain) + 1}",
                     depth=len(chain) + 2,
                     pre_process=pre_process,
                     library=library,
