@@ -15,6 +15,8 @@ from scripted_server import ScriptedServer, ok, server
 from meta_tui.runlog import read
 from meta_tui.testing import Network, NetworkClosed, diff
 
+ROOT = Path(__file__).parent.parent
+
 __all__ = ["server"]
 pytest_plugins = ["pytester"]
 
@@ -389,4 +391,21 @@ def test_a_diff_is_cut_where_it_is_long() -> None:
     long = diff("", "\n".join(map(str, range(1000))), "x", "y").split("\n")
     assert len(long) == 201
     assert long[-1] == "... 804 more lines"
-    assert Path(__file__).exists()
+
+
+def test_the_example_of_the_readme_records_and_replays(
+    pytester: pytest.Pytester, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Use it in your tests")[2]
+    example = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert example
+    suite(pytester, example.group(1))
+    server.default = ok(FINAL)
+    monkeypatch.setenv("META_TUI_BASE_URL", server.url)
+    run(pytester, "--meta-tui-record=once").assert_outcomes(passed=2)
+    assert server.count == 2
+    monkeypatch.delenv("META_TUI_BASE_URL")
+    replayed = run(pytester, "--meta-tui-unused=fail", "-W", "error")
+    replayed.assert_outcomes(passed=2)
+    assert replayed.ret == 0
+    assert server.count == 2
