@@ -4,18 +4,23 @@ Each text on each screen, and in a real terminal, is looked at in tests/long.
 """
 
 import pytest
-from tui_hostile import CORPUS, FORBIDDEN, SHORT, events_with, harmful, painted
+from tui_hostile import CORPUS, FORBIDDEN, SHORT, events_with, harmful, painted, poisoned
 from tui_story import source_of
 
+from meta_tui.errors import CassetteMiss
 from meta_tui.runlog import Recording
 from meta_tui.store import RunSummary
 from meta_tui.tui.app import MetaApp
+from meta_tui.tui.screens.artifacts import ArtifactsScreen
 from meta_tui.tui.screens.ask import AskScreen
 from meta_tui.tui.screens.compare import CompareScreen
 from meta_tui.tui.screens.dialogs import Choice, Page, Say, Word
 from meta_tui.tui.screens.home import HomeScreen
 from meta_tui.tui.screens.inspect import InspectScreen
+from meta_tui.tui.screens.knowledge import KnowledgeScreen
+from meta_tui.tui.screens.missing import MissingScreen
 from meta_tui.tui.screens.paste import PasteScreen
+from meta_tui.tui.screens.program import ProgramScreen
 from meta_tui.tui.screens.reader import ReaderScreen
 from meta_tui.tui.screens.run import RunScreen
 from meta_tui.tui.state import EMPTY, apply_all
@@ -26,10 +31,13 @@ def run(text):
     return RunScreen(source_of(events_with(text)), title=text, speed=0, fps=0)
 
 
-def inspector(text, view):
-    screen = InspectScreen(apply_all(EMPTY, events_with(text)).effects, 2, text)
+def at_view(screen, view):
     screen.view = view
     return screen
+
+
+def inspector(text, view):
+    return at_view(InspectScreen(apply_all(EMPTY, events_with(text)).effects, 2, text), view)
 
 
 def compared(text):
@@ -50,6 +58,19 @@ def asked(text):
     return AskScreen(Settings(), text)
 
 
+def artifacts(text):
+    events = poisoned("staged-note-repair", text)
+    return ArtifactsScreen(lambda: (events, apply_all(EMPTY, events).effects), text)
+
+
+def knowledge(text):
+    return KnowledgeScreen(lambda: poisoned("mc2-digits", text), text)
+
+
+def program(text):
+    return ProgramScreen(apply_all(EMPTY, events_with(text)).effects[2], text)
+
+
 SCREENS = {
     "run": run,
     "home": home,
@@ -61,6 +82,11 @@ SCREENS = {
     "page": lambda text: Page(text, text, text),
     "say": lambda text: Say(text, text),
     "reader": ReaderScreen,
+    "program": program,
+    "missing": lambda text: MissingScreen(CassetteMiss(text, text, f"{text}x", 3), text),
+    **{f"artifacts-{view}": (lambda text, view=view: at_view(artifacts(text), view)) for view in range(4)},
+    **{f"knowledge-{view}": (lambda text, view=view: at_view(knowledge(text), view)) for view in range(4)},
+    **{f"compare-{view}": (lambda text, view=view: at_view(compared(text), view)) for view in (1, 2)},
     **{f"inspect-{view}": (lambda text, view=view: inspector(text, view)) for view in range(5)},
 }
 
@@ -122,3 +148,23 @@ async def test_copying_hostile_text_never_breaks_out_of_its_code():
         await pilot.pause()
         assert app.is_running
         assert "cm0gLXJmIH4=" in app.clipboard
+
+
+@pytest.mark.parametrize("body", ["{", '{"answer": "\\ud83d"}', "[]", "null", '{"rules": 3}'])
+async def test_notes_that_cannot_be_read_are_said_and_end_nothing(body):
+    from msgspec.structs import replace
+
+    from meta_tui.events import Stored
+
+    events = [
+        replace(event, body=body) if isinstance(event, Stored) else event
+        for event in poisoned("mc2-digits", "words")
+    ]
+    for screen in (KnowledgeScreen(lambda: events, "run"), ArtifactsScreen(lambda: (events, ()), "run")):
+        app = MetaApp(lambda screen=screen: screen, fps=0)
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.pause()
+            await pilot.press("v", "j", "v")
+            assert app.is_running
+            if isinstance(screen, KnowledgeScreen):
+                assert "cannot be read" in painted(app)

@@ -1,6 +1,9 @@
 """Text that a model might write to harm a terminal, an app or a reader, and how to look for it."""
 
+import json
 import re
+
+from msgspec.structs import replace
 
 from meta_tui.chat import CodeResult, Program, Reply, user
 from meta_tui.events import (
@@ -96,3 +99,44 @@ def painted(app):
 def harmful(app):
     """Forbidden characters on the screen."""
     return set(FORBIDDEN.findall(painted(app).replace("\n", "")))
+
+
+def poisoned(cassette, text):
+    """The events of a shipped run in which whatever a model or a task worded is this text."""
+    from meta_tui import runlog, store
+
+    return [_poisoned(event, text) for event in runlog.read(store.find(cassette)).events]
+
+
+def _poisoned(event, text):
+    match event:
+        case RunStarted():
+            return replace(event, question=text, model=text, note=text)
+        case SpanStarted():
+            return replace(event, name=f"{event.name} {text}")
+        case Replied():
+            return replace(event, reply=Reply(text))
+        case Stored():
+            return replace(event, title=text, body=_body(event.body, text))
+    return event
+
+
+def _body(body, text):
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return text
+    return json.dumps(_leaves(found, text)) if isinstance(found, dict) else text
+
+
+def _leaves(value, text, key=""):
+    text = text.encode("utf-8", "replace").decode()  # no encoder of JSON writes a lone surrogate
+    if isinstance(value, dict):
+        return {name: _leaves(item, text, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_leaves(item, text, key) for item in value]
+    return text if key in WORDED and isinstance(value, str) else value
+
+
+WORDED = ("text", "when", "answer", "final_answer", "evidence", "feedback", "comment", "action")
+"""Fields of stored JSON that hold words of a model."""

@@ -10,13 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
-from textual.content import Content
-from textual.screen import Screen
-from textual.widgets import Static
 
 from meta_tui.display import one_line
 from meta_tui.evaluation.drawing import budget_text, graph_text, mark, memory_text
@@ -25,11 +19,9 @@ from meta_tui.methods.artifacts import Artifact, Row, Trace, layers, trace, tree
 from meta_tui.tui import handing, words
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.screens.inspect import InspectScreen
+from meta_tui.tui.screens.paged import UNREADABLE, PagedScreen
 from meta_tui.tui.state import Block, EffectView
-from meta_tui.tui.widgets.find import FindBar
-from meta_tui.tui.widgets.hints import Hints
 from meta_tui.tui.widgets.listing import Listing, Part
-from meta_tui.tui.widgets.pane import Pane
 
 Look = Callable[[], tuple[Sequence[AnyEvent], Sequence[EffectView]]]
 """The events and the calls of the run as they are shown now."""
@@ -43,11 +35,8 @@ HEADS = (
 )
 """What stands above the text of each view but the first."""
 
-NARROW = 100
-"""Cells below which list and page stand above each other."""
 
-
-class ArtifactsScreen(Screen[None]):
+class ArtifactsScreen(PagedScreen):
     """Artifacts of a run, one at a time, and how they hang together.
 
     Args:
@@ -56,6 +45,7 @@ class ArtifactsScreen(Screen[None]):
     """
 
     CSS_PATH = "artifacts.tcss"
+    HEAD, VIEWS, LIST, HOME = "ARTIFACTS", VIEWS, "tree", "tree"
     ACTIONS: ClassVar[tuple[str, ...]] = (*"open view find next previous copy save help back".split(),)
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -74,35 +64,18 @@ class ArtifactsScreen(Screen[None]):
     )
 
     def __init__(self, look: Look, title: str = "") -> None:
-        super().__init__()
+        super().__init__(title)
         self._look = look
-        self._title = title
         self._seen = -1
-        self.view = 0
         self.trace = Trace()
         self.rows: list[Row] = []
         self.listed: list[Row | str] = []
         self.effects: Sequence[EffectView] = ()
 
-    def compose(self) -> ComposeResult:
-        """Status, list, page, hints."""
-        yield Static(id="status", classes="bar", markup=False)
-        yield Static(id="views", markup=False)
-        with Horizontal(id="body"):
-            yield Listing(self._paint_row, id="tree")
-            yield Pane(tail=False, id="page")
-        yield FindBar()
-        yield Hints(self.HINTS)
-
     def on_mount(self) -> None:
         """Show the run as it is now, and go on looking."""
-        self.query_one("#tree", Listing).focus()
         self.refresh_trace()
         self.set_interval(0.5, self.refresh_trace)
-
-    def on_resize(self) -> None:
-        """The list goes above the page where there is no room beside it."""
-        self.set_class(self.size.width < NARROW, "-narrow")
 
     def refresh_trace(self) -> None:
         """Take what came since the last look."""
@@ -110,35 +83,34 @@ class ArtifactsScreen(Screen[None]):
         if len(events_) == self._seen:
             return
         self._seen = len(events_)
-        self.trace, self.effects = trace(events_), effects
-        self.rows = tree(self.trace)
-        self._show()
+        try:
+            found = trace(events_)
+            self.trace, self.rows, self.effects = found, tree(found), effects
+        except UNREADABLE as error:
+            self.unreadable(error)
+        else:
+            self.show()
 
     @property
     def artifact(self) -> Artifact | None:
         """The artifact under the cursor."""
-        row = self.query_one("#tree", Listing).cursor
+        row = self.listing.cursor
         one = self.listed[row] if row < len(self.listed) else ""
         return None if isinstance(one, str) else next(a for a in self.trace.artifacts if a.id == one.id)
 
     def _list(self) -> None:
         """The tree, which becomes layers by depth in the view of the graph."""
         self.listed = layered(self.trace, self.rows) if self.view == GRAPH else [*self.rows]
-        self.query_one("#tree", Listing).fill(len(self.listed))
+        self.listing.fill(len(self.listed))
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """The artifact, or the view of all of them."""
         self._list()
         found = self.trace
         head = f"{self._title} · {words.count(len(found.workers), 'artifact')} · "
         head += words.count(len(found.strip), "call")
         head += f" of {found.budget}" if found.budget else ""
-        self.query_one("#status", Static).update(Content(f"ARTIFACTS  {one_line(head, 150)}"))
-        names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(VIEWS)]
-        self.query_one("#views", Static).update(Content("   ".join(names)))
-        pane = self.query_one("#page", Pane)
-        pane.clear()
-        pane.caption(VIEWS[self.view], "")
-        pane.show(self._page())
+        self.put(head, VIEWS[self.view], "", self._page())
 
     def _page(self) -> tuple[Block, ...]:
         if self.view == 0:
@@ -160,7 +132,8 @@ class ArtifactsScreen(Screen[None]):
         head = f"{artifact.id}  {artifact.title}"
         return (Block("stored", ("\n".join(facts),), head), *asked, Block("reply", (artifact.body,)))
 
-    def _paint_row(self, row: int, width: int) -> list[Part]:
+    def paint_row(self, row: int, width: int) -> list[Part]:
+        """An artifact with its mark, or the head of a layer."""
         if row >= len(self.listed):
             return []
         one = self.listed[row]
@@ -176,16 +149,6 @@ class ArtifactsScreen(Screen[None]):
             (tail, "quiet"),
         ]
 
-    def on_key(self, event: events.Key) -> None:
-        """Digits are views."""
-        if event.character and event.character in "1234":
-            self.view = int(event.character) - 1
-            self._show()
-
-    def on_listing_moved(self, message: Listing.Moved) -> None:
-        """Another artifact."""
-        self._show()
-
     def on_listing_chosen(self, message: Listing.Chosen) -> None:
         """A worker's prompt."""
         self.action_open()
@@ -200,46 +163,11 @@ class ArtifactsScreen(Screen[None]):
             return
         self.app.push_screen(InspectScreen(self.effects, call.number, self._title))
 
-    def action_view(self) -> None:
-        """The next view."""
-        self.view = (self.view + 1) % len(VIEWS)
-        self._show()
-
-    def action_find(self) -> None:
-        """Ask for words."""
-        self.query_one(FindBar).ask()
-
-    def on_find_bar_asked(self, message: FindBar.Asked) -> None:
-        """Mark the words."""
-        pane = self.query_one("#page", Pane)
-        pane.find(message.words)
-        pane.next_found()
-
-    def on_find_bar_closed(self) -> None:
-        """Back to the tree."""
-        self.query_one("#tree", Listing).focus()
-
-    def action_next(self) -> None:
-        """The next place found."""
-        self.query_one("#page", Pane).next_found()
-
-    def action_previous(self) -> None:
-        """The previous place found."""
-        self.query_one("#page", Pane).next_found(False)
-
     def action_copy(self) -> None:
         """Copy the artifact's body as it is, or the view's text."""
         artifact = self.artifact
-        body = artifact.body if artifact and self.view == 0 else self.query_one("#page", Pane).text
+        body = artifact.body if artifact and self.view == 0 else self.page.text
         handing.copy(self.app, body)
-
-    def action_save(self) -> None:
-        """Write the view's text to a file."""
-        handing.save(self.app, f"{self._title or 'run'}-artifacts.txt", self.query_one("#page", Pane).text)
-
-    def action_back(self) -> None:
-        """Leave."""
-        self.dismiss()
 
 
 def layered(found: Trace, rows: Sequence[Row]) -> list[Row | str]:

@@ -5,30 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
-from textual.content import Content
-from textual.screen import Screen
-from textual.widgets import Static
 
 from meta_tui.display import one_line
 from meta_tui.events import CodeFinished, Replied, Requested
 from meta_tui.tui import handing, present, words
 from meta_tui.tui.keymap import bindings
+from meta_tui.tui.screens.paged import PagedScreen
 from meta_tui.tui.screens.program import ProgramScreen
 from meta_tui.tui.state import EffectView, code_facts, reply_facts
-from meta_tui.tui.widgets.find import FindBar
-from meta_tui.tui.widgets.hints import Hints
 from meta_tui.tui.widgets.listing import Listing, Part
-from meta_tui.tui.widgets.pane import Pane
-
-NARROW = 100
-"""Cells below which the list of calls is hidden."""
 
 
-class InspectScreen(Screen[None]):
+class InspectScreen(PagedScreen):
     """Calls of a run, one at a time.
 
     Args:
@@ -39,6 +28,7 @@ class InspectScreen(Screen[None]):
     """
 
     CSS_PATH = "inspect.tcss"
+    HEAD, VIEWS, LIST, HOME = "INSPECT", present.VIEWS, "calls", "page"
     ACTIONS: ClassVar[tuple[str, ...]] = (
         *"call_back call_on view program copy save find next previous help back".split(),
     )
@@ -66,32 +56,15 @@ class InspectScreen(Screen[None]):
         title: str = "",
         lines: Mapping[tuple[str, int], int] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(title)
         self.effects = list(effects)
         self.index = max(0, min(number - 1, len(effects) - 1))
-        self.view = 0
-        self._title = title
         self._lines = lines or {}
-
-    def compose(self) -> ComposeResult:
-        """Status, list, page, hints."""
-        yield Static(id="status", classes="bar", markup=False)
-        yield Static(id="views", markup=False)
-        with Horizontal(id="body"):
-            yield Listing(self._paint_call, id="calls")
-            yield Pane(tail=False, id="page")
-        yield FindBar()
-        yield Hints(self.HINTS)
 
     def on_mount(self) -> None:
         """Show the call."""
-        self.query_one("#page", Pane).focus()
-        self.query_one("#calls", Listing).fill(len(self.effects), self.index)
-        self._show()
-
-    def on_resize(self) -> None:
-        """The list goes first."""
-        self.set_class(self.size.width < NARROW, "-narrow")
+        self.listing.fill(len(self.effects), self.index)
+        self.show()
 
     @property
     def effect(self) -> EffectView:
@@ -103,20 +76,18 @@ class InspectScreen(Screen[None]):
         """The line of the call's outcome in the log; 0 where it is not known."""
         return self._lines.get((self.effect.span, self.effect.n), 0)
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """The call, in the view that is chosen."""
         effect = self.effect
         head = f"{self._title} · call {self.index + 1} of {len(self.effects)} · {effect.kind} · "
         head += f"{one_line(effect.name, 40) or 'run'} · round {effect.round or '-'}"
         head += f" · line {self.line}" if self.line else ""
-        self.query_one("#status", Static).update(Content(f"INSPECT  {one_line(head, 150)}"))
-        names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(present.VIEWS)]
-        self.query_one("#views", Static).update(Content("   ".join(names)))
-        pane = self.query_one("#page", Pane)
-        pane.clear()
-        pane.caption(present.VIEWS[self.view], _facts(effect))
-        pane.show(present.page(self.view, effect, present.previous(self.effects, effect), self.line))
+        before = present.previous(self.effects, effect)
+        page = present.page(self.view, effect, before, self.line)
+        self.put(head, self.VIEWS[self.view], _facts(effect), page)
 
-    def _paint_call(self, row: int, width: int) -> list[Part]:
+    def paint_row(self, row: int, width: int) -> list[Part]:
+        """Number, state, round and name of a call."""
         effect = self.effects[row]
         glyph, _, colour = words.GLYPHS[effect.phase]
         kind = "" if effect.kind == "model" else f" {effect.kind}"
@@ -127,26 +98,9 @@ class InspectScreen(Screen[None]):
             (f"{where:<4}{one_line(effect.name, 60)}{kind}", ""),
         ]
 
-    def on_key(self, event: events.Key) -> None:
-        """Digits are views."""
-        if event.character and event.character in "12345":
-            self.view = int(event.character) - 1
-            self._show()
-
     def on_listing_moved(self, message: Listing.Moved) -> None:
         """Another call."""
         self.index = message.row
-        self._show()
-
-    def on_find_bar_asked(self, message: FindBar.Asked) -> None:
-        """Mark the words."""
-        pane = self.query_one("#page", Pane)
-        pane.find(message.words)
-        pane.next_found()
-
-    def on_find_bar_closed(self) -> None:
-        """Back to the page."""
-        self.query_one("#page", Pane).focus()
 
     def action_call_on(self) -> None:
         """The next call."""
@@ -158,13 +112,8 @@ class InspectScreen(Screen[None]):
 
     def _move(self, step: int) -> None:
         self.index = max(0, min(self.index + step, len(self.effects) - 1))
-        self.query_one("#calls", Listing).fill(len(self.effects), self.index)
-        self._show()
-
-    def action_view(self) -> None:
-        """The next view."""
-        self.view = (self.view + 1) % len(present.VIEWS)
-        self._show()
+        self.listing.fill(len(self.effects), self.index)
+        self.show()
 
     def action_program(self) -> None:
         """The program with its output, to be run again."""
@@ -172,18 +121,6 @@ class InspectScreen(Screen[None]):
             self.app.push_screen(ProgramScreen(self.effect, self._title))
         else:
             handing.note(self.app, "this call is no program; h and l step to one")
-
-    def action_find(self) -> None:
-        """Ask for words."""
-        self.query_one(FindBar).ask()
-
-    def action_next(self) -> None:
-        """The next place found."""
-        self.query_one("#page", Pane).next_found()
-
-    def action_previous(self) -> None:
-        """The previous place found."""
-        self.query_one("#page", Pane).next_found(False)
 
     def action_copy(self) -> None:
         """Copy the last message or the answer as it is."""
@@ -193,10 +130,6 @@ class InspectScreen(Screen[None]):
         """Write the events as JSON."""
         name = f"{self._title}-call{self.effect.number}.json"
         handing.save(self.app, name, present.raw_json(self.effect))
-
-    def action_back(self) -> None:
-        """Leave."""
-        self.dismiss()
 
 
 def exact(effect: EffectView, view: int) -> str:

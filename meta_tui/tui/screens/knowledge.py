@@ -9,36 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
-from textual.content import Content
-from textual.screen import Screen
-from textual.widgets import Static
 
 from meta_tui.display import one_line
 from meta_tui.events import AnyEvent
 from meta_tui.methods.mc2.history import Change, History, history
 from meta_tui.methods.mc2.trace import LETTERS, TITLES
-from meta_tui.tui import handing, words
+from meta_tui.tui import words
 from meta_tui.tui.keymap import bindings
+from meta_tui.tui.screens.paged import UNREADABLE, PagedScreen
 from meta_tui.tui.state import Block
-from meta_tui.tui.widgets.find import FindBar
-from meta_tui.tui.widgets.hints import Hints
-from meta_tui.tui.widgets.listing import Listing, Part
-from meta_tui.tui.widgets.pane import Pane
+from meta_tui.tui.widgets.listing import Part
 
 Look = Callable[[], Sequence[AnyEvent]]
 """What is known of the run now."""
 
-NARROW = 100
-"""Cells below which the batches stand above the page."""
-
 VIEWS = ("changes", "lifetimes", "retrieved", "instances")
 
 
-class KnowledgeScreen(Screen[None]):
+class KnowledgeScreen(PagedScreen):
     """Knowledge of a stream, batch by batch.
 
     Args:
@@ -47,6 +36,7 @@ class KnowledgeScreen(Screen[None]):
     """
 
     CSS_PATH = "knowledge.tcss"
+    HEAD, VIEWS, LIST, HOME = "KNOWLEDGE", VIEWS, "batches", "batches"
     ACTIONS: ClassVar[tuple[str, ...]] = (*"view find next previous copy save help back".split(),)
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -65,33 +55,16 @@ class KnowledgeScreen(Screen[None]):
     )
 
     def __init__(self, look: Look, title: str = "") -> None:
-        super().__init__()
+        super().__init__(title)
         self._look = look
-        self._title = title
         self._seen = -1
-        self.view = 0
         self.history = History()
         self.batches: list[int] = []
 
-    def compose(self) -> ComposeResult:
-        """Status, list, page, hints."""
-        yield Static(id="status", classes="bar", markup=False)
-        yield Static(id="views", markup=False)
-        with Horizontal(id="body"):
-            yield Listing(self._paint_batch, id="batches")
-            yield Pane(tail=False, id="page")
-        yield FindBar()
-        yield Hints(self.HINTS)
-
     def on_mount(self) -> None:
         """Show the run as it is now, and go on looking."""
-        self.query_one("#batches", Listing).focus()
         self.refresh_history()
         self.set_interval(0.5, self.refresh_history)
-
-    def on_resize(self) -> None:
-        """The list goes above the page where there is no room beside it."""
-        self.set_class(self.size.width < NARROW, "-narrow")
 
     def refresh_history(self) -> None:
         """Take what came since the last look."""
@@ -99,82 +72,34 @@ class KnowledgeScreen(Screen[None]):
         if len(found) == self._seen:
             return
         self._seen = len(found)
-        self.history = history(found)
+        try:
+            self.history = history(found)
+        except UNREADABLE as error:
+            self.unreadable(error)
+            return
         self.batches = sorted({one.batch for one in self.history.instances})
-        self.query_one("#batches", Listing).fill(len(self.batches))
-        self._show()
+        self.listing.fill(len(self.batches))
+        self.show()
 
     @property
     def shown(self) -> int:
         """The batch under the cursor; 0 where there is none."""
-        row = self.query_one("#batches", Listing).cursor
+        row = self.listing.cursor
         return self.batches[row] if row < len(self.batches) else 0
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """The batch, in the view that is chosen."""
         head = f"{self._title} · {words.count(len(self.batches), 'batch', 'batches')} · "
         head += words.count(len(self.history.instances), "instance")
-        self.query_one("#status", Static).update(Content(f"KNOWLEDGE  {one_line(head, 150)}"))
-        names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(VIEWS)]
-        self.query_one("#views", Static).update(Content("   ".join(names)))
-        pane = self.query_one("#page", Pane)
-        pane.clear()
-        pane.caption(f"batch {self.shown}: {VIEWS[self.view]}", "")
-        pane.show(page(self.history, self.shown, self.view))
+        caption = f"batch {self.shown}: {VIEWS[self.view]}"
+        self.put(head, caption, "", page(self.history, self.shown, self.view))
 
-    def _paint_batch(self, row: int, width: int) -> list[Part]:
+    def paint_row(self, row: int, width: int) -> list[Part]:
+        """A batch: what it did, and how many answers were right."""
         batch = self.batches[row]
         known = [one for one in self.history.instances if one.batch == batch and one.right is not None]
         right = f"   {sum(one.right is True for one in known)}/{len(known)} right" if known else ""
         return [(f"{batch:>3} ", "quiet"), (f"{counted(self.history, batch)}{right}", "")]
-
-    def on_key(self, event: events.Key) -> None:
-        """Digits are views."""
-        if event.character and event.character in "1234":
-            self.view = int(event.character) - 1
-            self._show()
-
-    def on_listing_moved(self, message: Listing.Moved) -> None:
-        """Another batch."""
-        self._show()
-
-    def on_find_bar_asked(self, message: FindBar.Asked) -> None:
-        """Mark the words."""
-        pane = self.query_one("#page", Pane)
-        pane.find(message.words)
-        pane.next_found()
-
-    def on_find_bar_closed(self) -> None:
-        """Back to the batches."""
-        self.query_one("#batches", Listing).focus()
-
-    def action_view(self) -> None:
-        """The next view."""
-        self.view = (self.view + 1) % len(VIEWS)
-        self._show()
-
-    def action_find(self) -> None:
-        """Ask for words."""
-        self.query_one(FindBar).ask()
-
-    def action_next(self) -> None:
-        """The next place found."""
-        self.query_one("#page", Pane).next_found()
-
-    def action_previous(self) -> None:
-        """The previous place found."""
-        self.query_one("#page", Pane).next_found(False)
-
-    def action_copy(self) -> None:
-        """Copy the page."""
-        handing.copy(self.app, self.query_one("#page", Pane).text)
-
-    def action_save(self) -> None:
-        """Write the page to a file."""
-        handing.save(self.app, f"{self._title or 'run'}-knowledge.txt", self.query_one("#page", Pane).text)
-
-    def action_back(self) -> None:
-        """Leave."""
-        self.dismiss()
 
 
 def counted(found: History, batch: int) -> str:
