@@ -273,5 +273,5 @@ def _graded_lines(found: Any, folder: Path, grader: str) -> list[str]:
     ]
     correct, runs = sum(row.correct(grader) for row in found.rows), len({row.log for row in found.rows})
     lines = [display.table(cells, ("sample", "method", "verdict", "log"))]
-    lines.append(f"{correct} of {len(found.rows)} samples in {runs} runs correct ({grader} grader)")
+    lines.append(f"{correct} of {len(found.rows)} answers of {runs} runs correct ({grader} grader)")
     return lines + ([f"left out: {'; '.join(left)}"] if left else [])

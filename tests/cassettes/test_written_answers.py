@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -11,10 +12,11 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 
 import pytest
-from written import SHIPPED, story
+from written import CASSETTES, SHIPPED, asked, sample, story
 
 from meta_tui.methods.artifacts import answer_of
 from meta_tui.runlog import read
+from meta_tui.tasks import grade
 
 
 def answer(name: str) -> str:
@@ -372,3 +374,28 @@ def test_history_the_digits_by_trying_all_numbers() -> None:
         return sum(map(int, str(n))) == 12 and int(str(n)[::-1]) - n == 198 and n % 8 == 0
 
     assert answer("history-summarised") == str(*[n for n in range(100, 1000) if fits(n)])
+
+
+# Runs on samples of the shipped tasks.
+
+
+def test_a_run_that_names_a_sample_asks_its_question_and_is_graded_as_its_story_says() -> None:
+    verdicts = {}
+    for cassette in CASSETTES:
+        if cassette.sample:
+            recording = read(SHIPPED / f"{cassette.name}.jsonl")
+            assert recording.started.sample == cassette.sample
+            assert recording.started.question == asked(cassette.sample)
+            reply = f'>> FINAL ANSWER:\n"""\n{recording.answer}\n"""'
+            verdicts[cassette.name] = asyncio.run(grade(sample(cassette.sample), reply)).verdict
+    assert verdicts == {
+        "sample-game24-experts": "correct",
+        "sample-game24-standard": "incorrect",
+        "sample-words-cot": "correct",
+    }
+
+
+def test_the_expression_of_the_sample_is_among_those_that_make_24() -> None:
+    assert sorted(re.findall(r"\d+", answer("sample-game24-experts")), key=int) == ["4", "9", "10", "11"]
+    assert (10 * (11 - 9)) + 4 == 24
+    assert Fraction(24) in _values(tuple(map(Fraction, (4, 9, 10, 11))))

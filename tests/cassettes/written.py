@@ -66,6 +66,8 @@ class Cassette:
     settings: Mapping[str, Any] = field(default_factory=dict)
     stream: tuple[str, ...] = ()
     """Samples, for a method that solves them in one run."""
+    sample: str = ""
+    """The shipped sample that the story solves; its question is the story's."""
 
 
 CASSETTES = (
@@ -154,6 +156,26 @@ CASSETTES = (
         "",
         "rlm",
         {"budget": 20},
+    ),
+    Cassette(
+        "sample-game24-experts",
+        "A sample of the Game of 24, searched by a program and checked by an expert",
+        "game24",
+        sample="game24:3",
+    ),
+    Cassette(
+        "sample-game24-standard",
+        "The same sample without experts: the answer uses a number twice",
+        "game24",
+        "standard",
+        sample="game24:3",
+    ),
+    Cassette(
+        "sample-words-cot",
+        "A sample of word sorting, step by step",
+        "words",
+        "zero_shot_cot",
+        sample="words:2",
     ),
     Cassette("seats-corrected", "A wrong count that one expert refutes and a new one puts right", "puzzles"),
     Cassette(
@@ -403,9 +425,16 @@ def first_line(cassette: Cassette, question: str) -> RunStarted:
         origin="written",
         note=f"{cassette.shows}. {NOTE}",
         task=cassette.task,
+        sample=cassette.sample,
         stream=tuple(StreamItem(one.id, family(one.task).question(one)) for one in samples(cassette)),
     )
     return msgspec.structs.replace(started, tool=TOOL)
+
+
+def asked(name: str) -> str:
+    """The question of a shipped sample."""
+    found = sample(name)
+    return family(found.task).question(found)
 
 
 def samples(cassette: Cassette) -> list[Sample]:
@@ -426,6 +455,8 @@ async def write(cassette: Cassette, folder: Path, code: CodeRunner) -> RunResult
         CallFailed: this machine cannot run a program as it must be run.
     """
     question, parts = story(cassette.name)
+    if cassette.sample and question != asked(cassette.sample):
+        raise UsageError(f"{cassette.name}: the story must ask what {cassette.sample} asks")
     clock = Clock(START)
     teller = Chorus(parts, clock) if cassette.stream else Storyteller(parts, clock)
     path = folder / f"{cassette.name}.jsonl"
