@@ -200,8 +200,8 @@ def _imported(name: str, path: str) -> Callable[[str], Any]:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise _bad(name, f"function {path!r} is not to be had: {error}") from error
+    except Exception as error:  # noqa: BLE001 - a module of the user's own may do anything
+        raise _bad(name, f"function {path!r} is not to be had: {error!r}") from error
     if not callable(found):
         raise _bad(name, f"{path!r} is no function")
     return cast(Callable[[str], Any], found)

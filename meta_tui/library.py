@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace as _replace_plan
 from pathlib import Path
@@ -152,7 +152,7 @@ def solve(question: str, **arguments: Any) -> RunResult:
     return in_loop(solve_async(question, **arguments))
 
 
-async def solve_events(question: str, **arguments: Any) -> AsyncIterator[AnyEvent]:
+async def solve_events(question: str, **arguments: Any) -> AsyncGenerator[AnyEvent, None]:
     """The events of `solve_async` as they happen: `async for event in solve_events(...)`.
 
     The run goes on while the loop's body works, and its last event is `RunFinished`. Whoever leaves

@@ -59,15 +59,21 @@ class Ledger:
         self.dropped += [(path, what) for path, what in other["dropped"]]
         self.whole = self.whole and other["whole"]
 
-    def unused(self) -> list[tuple[str, str]]:
-        """Cassettes and recordings that nothing used: path, and what it is."""
+    def unused(self, everything: bool) -> list[tuple[str, str]]:
+        """Cassettes and recordings that nothing used: path, and what it is.
+
+        Args:
+            everything: all modules were collected; else folders that modules may share are left out.
+        """
         found = [(path, "its test passed without a run") for path in set(self.left) - set(self.used)]
         if self.whole:
-            found += [(path, "no test uses it") for path in self._orphans()]
+            found += [(path, "no test uses it") for path in self._orphans(everything)]
         return sorted({*found, *((path, f"not used and dropped: {what}") for path, what in self.dropped)})
 
-    def _orphans(self) -> Iterator[str]:
+    def _orphans(self, everything: bool) -> Iterator[str]:
         for folder, module in self.folders.items():
+            if not (module or everything):
+                continue
             names = (
                 self.claimed.get(module, [])
                 if module
@@ -111,9 +117,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEDGER] = Ledger(whole=_is_whole(config))
 
 
+def _unused(config: pytest.Config) -> list[tuple[str, str]]:
+    source = getattr(config, "args_source", None)  # since pytest 7.2
+    return config.stash[LEDGER].unused(source is not None and source.name != "ARGS")
+
+
 def _is_whole(config: pytest.Config) -> bool:
     named = any("::" in str(argument) for argument in config.args)
     return not named and not config.getoption("lf", False)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """A module that cannot be collected may have tests that use any cassette."""
+    _broken.append(report.nodeid) if report.failed else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -130,13 +146,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             claimed.setdefault(str(item.path), []).append(_name(item))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Remember which tests passed: only of those it is said that they left a cassette unused."""
-    report = cast(pytest.TestReport, (yield))
+    outcome: Any = yield
+    report: pytest.TestReport = outcome.get_result()
     if report.when == "call":
         item.stash[PASSED] = report.passed
-    return report  # type: ignore[return-value]
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +230,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(config, "workeroutput", None)
     if output is not None:
         output["meta_tui"] = {name: getattr(ledger, name) for name in Ledger.__dataclass_fields__}
-    elif config.getoption("--meta-tui-unused") == "fail" and session.exitstatus == 0 and ledger.unused():
+    elif config.getoption("--meta-tui-unused") == "fail" and session.exitstatus == 0 and _unused(config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -231,7 +247,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Cassettes and recordings that no test used."""
-    unused = config.stash[LEDGER].unused()
+    unused = _unused(config)
     if not unused:
         return
     terminalreporter.section("meta-tui: unused recordings", yellow=True)

@@ -107,6 +107,8 @@ def plan(
         raise UsageError(
             f"{settings.method} takes one question; for a stream give --method meta_n, mc2, cot or bot"
         )
+    if not stream and (why := getattr(method, "needs_stream", "")):
+        raise UsageError(why)
     history = history_of(continues) if continues else ()
     run = store.new_run_id()
     started = sources.header(

@@ -138,14 +138,16 @@ def solve(
     question: str = "q",
     seed: int = 7,
     model: Any = None,
+    name: str = "m",
     note: str = "",
+    items: Sequence[StreamItem] = (),
     **settings: Any,
 ) -> Told:
     """Run the method on invented tasks; `code` is `sandbox` for the real one."""
     asked = model or ScriptedModel(reply)
     events: list[AnyEvent] = []
     method = build("meta_n", settings)
-    started = header(method, question, model="m", stream=family(count), seed=seed, note=note)
+    started = header(method, question, model=name, stream=tuple(items) or family(count), seed=seed, note=note)
 
     async def work() -> RunResult:
         sandbox = Sandbox() if code == "sandbox" else None

@@ -372,6 +372,14 @@ def _memory(owner: Any, name: str) -> Any:
     return get(check_memory(owner), name)
 
 
+def _swapper(owner: Any, name: str) -> Any:
+    """The bytes of references, in another order, are addresses of a program's making."""
+    raw = get(check_memory(owner), name)
+    if isinstance(owner, type) and not is_own(owner):
+        return lambda array, *rest, **options: raw(check_memory(array), *rest, **options)
+    return raw
+
+
 def _packer(owner: Any, name: str) -> Any:
     raw = get(owner, name)
     if isinstance(owner, Module) or is_own(type(owner)):
@@ -381,6 +389,7 @@ def _packer(owner: Any, name: str) -> Any:
 
 _DOUBTFUL: Final[dict[str, Callable[[Any, str], Any]]] = {
     **dict.fromkeys(GUARDED, _library_method),
+    "byteswap": _swapper,
     "data": _memory,
     "format": _format,
     "format_map": _format,

@@ -86,7 +86,7 @@ FRAME_ATTRIBUTES: Final[frozenset[str]] = INSPECT_ATTRIBUTES
 """Attributes that lead to frames and code objects: never read."""
 
 GUARDED: Final = frozenset(
-    "capsule cffi copy_with ctypes data dump dumps format format_map mro obj pack_into readinto readinto1 register resize "
+    "byteswap capsule cffi copy_with ctypes data dump dumps format format_map mro obj pack_into readinto readinto1 register resize "
     "set_state tofile".split()
 )
 """Plain names that mean something dangerous on some objects, so the full guard looks at them."""

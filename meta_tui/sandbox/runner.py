@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, get_args
 
+import msgspec
+
 from meta_tui.chat import CodeResult, CodeStatus, Limits, Program
 from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import How
@@ -196,7 +198,7 @@ class Sandbox:
                 self._check(worker, program)
                 worker.asked = True
                 started = time.monotonic()
-                result = await self._ask(worker, request, program.limits)
+                result = await self._ask(worker, request, program)
                 ms = round((time.monotonic() - started) * 1000)
             finally:
                 self._end(pool, worker)
@@ -291,16 +293,18 @@ class Sandbox:
             warn, self._warn = self._warn, None
             warn(f"the sandbox runs without {', '.join(missing)}; `meta-tui doctor` says why")
 
-    async def _ask(self, worker: Worker, request: bytes, limits: Limits) -> CodeResult:
+    async def _ask(self, worker: Worker, request: bytes, program: Program) -> CodeResult:
+        limits = program.limits
         try:
             async with asyncio.timeout(limits.seconds):
                 await asyncio.get_running_loop().sock_sendall(worker.channel, request)
-                body = await _frame(worker.channel, 8 * limits.output + (8 << 20))
+                body = await _frame(worker.channel, _most(program))
         except TimeoutError:
             return CodeResult("timeout", error=f"stopped after {_seconds(limits)}")
         except (_Broken, OSError):
             return await self._broken(worker, limits)
-        return result_of(body, limits)
+        result = result_of(body, limits)
+        return result if program.result else msgspec.structs.replace(result, value=None)
 
     async def _broken(self, worker: Worker, limits: Limits) -> CodeResult:
         code = await _exit_code(worker.process, patience=0.1)
@@ -361,6 +365,11 @@ def _seconds(limits: Limits) -> str:
 
 class _Broken(Exception):
     """The worker went away, or sent what is no frame."""
+
+
+def _most(program: Program) -> int:
+    """Bytes of the largest honest answer: six of JSON for one that is printed, and the value asked for."""
+    return 6 * program.limits.output + (1 << 18) + (5 << 18 if program.result else 0)
 
 
 async def _frame(channel: socket.socket, most: int) -> bytes:

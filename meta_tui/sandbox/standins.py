@@ -81,6 +81,8 @@ class SimpleNamespace:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, **names: Any) -> None:
+        if not isinstance(self, SimpleNamespace):
+            raise TypeError("a namespace is made by types.SimpleNamespace()")
         vars(self).update((checked_name(name), value) for name, value in names.items())
 
     def __repr__(self) -> str:

@@ -68,7 +68,7 @@ def block_lines(block: Block, first: bool) -> list[Line]:
     return [Line("", "reply"), *lines]
 
 
-_TIGHT = {"output", "error", "sent", "end", "added", "removed", "same"}
+_TIGHT = {"output", "error", "sent", "end", "added", "removed", "same", "drawn"}
 """Kinds that belong to what stands before them."""
 
 
@@ -88,6 +88,8 @@ def _body(block: Block) -> Iterator[Line]:
             lead = _LEADS[block.kind]
             for number, text in enumerate(safe(block.text).split("\n")):
                 yield Line(text, block.kind, "  " if number else lead, "  ")
+        case "drawn":
+            yield Line(safe(block.text).replace("\n", " "), "reply", spans=block.looks)
         case "reply" if not block.open and "```" in "".join(block.parts[:1])[:HIGHLIGHTED]:
             yield from _fenced(safe(block.text))
         case _:

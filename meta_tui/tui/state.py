@@ -58,6 +58,7 @@ BlockKind = Literal[
     "added",
     "removed",
     "same",
+    "drawn",
 ]
 """What a stretch of text in a pane is; the widget picks its look by this word."""
 
@@ -84,6 +85,7 @@ class Block(msgspec.Struct, frozen=True):
         quiet: the text stands elsewhere in the pane already; one line is enough.
         mark: line of the text to point at, from 1 (an error in code).
         marks: stretches of an added or removed line that differ from its other version.
+        looks: (start, end, look) of stretches of a drawn line.
     """
 
     kind: BlockKind
@@ -94,6 +96,7 @@ class Block(msgspec.Struct, frozen=True):
     quiet: bool = False
     mark: int | None = None
     marks: Marks = ()
+    looks: tuple[tuple[int, int, str], ...] = ()
 
     @property
     def text(self) -> str:

@@ -60,9 +60,9 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 PATIENCE: Mapping[str, int] = {"linear": 1}
 """Of a mode where the setting says nothing; 5 for all others."""
 
-SHUT = CallFailed(
-    "unsupported",
-    "layers are bred on a stream of graded tasks; give --stream TASK:A-B, or --chain FILE to use a chain",
+NEEDS_STREAM = (
+    "meta_n breeds layers on a stream of graded tasks; give --stream TASK:A-B, or --chain RUN|FILE to use "
+    "a chain on one question"
 )
 
 
@@ -138,6 +138,11 @@ class MetaN(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return {"tasks": msgspec.to_builtins(facts_of(samples))}
 
     @property
+    def needs_stream(self) -> str:
+        """Why one question is not enough; empty where it is."""
+        return "" if self.mode == "apply" else NEEDS_STREAM
+
+    @property
     def patient(self) -> int:
         """The patience in force."""
         return self.patience or PATIENCE.get(self.mode, 5)
@@ -177,7 +182,8 @@ class MetaN(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     async def alone(self, run: Run, item: StreamItem, chain: Chain) -> Solution:
         """One question: nothing is graded, so nothing is bred; a chain is used as it is."""
         if self.mode != "apply":
-            raise SHUT
+            run.reject(NEEDS_STREAM)
+            raise CallFailed("unsupported", NEEDS_STREAM)
         trace = await solve(run, item, chain, self.how, Said(), graded=False)
         return Solution(trace.answer or None, "applied" if trace.answer else trace.failure)
 

@@ -70,7 +70,7 @@ def rule_roles(layer: LayerKept, categories: Iterable[str] = ()) -> frozenset[st
     }
     roles = {role for role, is_so in found.items() if is_so}
     for one in layer.library:
-        named = f"{one.name.replace('_', ' ')} {one.doc}".lower()
+        named = f"{one.name} {one.doc}".replace("_", " ").lower()
         special = any(_names(category, named) for category in categories)
         roles.add(SPECIALISED if special else PRIMITIVE)
     return frozenset(roles or {OTHER})
