@@ -212,7 +212,7 @@ def read_samples(folder: Path) -> list[Sample]:
 
 def _same_plan(old: Plan, new: Plan, folder: Path) -> None:
     for name in Plan.__struct_fields__:
-        if getattr(old, name) != getattr(new, name):
+        if canonical_json(getattr(old, name)) != canonical_json(getattr(new, name)):
             raise UsageError(
                 f"{folder} holds another evaluation: its {name} are not those asked for now. "
                 "Give another --to, or the same methods, tasks, models, samples and settings"
