@@ -68,7 +68,13 @@ _TABLE = (
     Key("next", ("n",), "n", "Next", "To the next place found, or the next difference."),
     Key("previous", ("N",), "N", "Previous", "To the previous place found, or the previous difference."),
     Key("timeline", ("T",), "T", "Timeline", "Show or hide the calls along the run's time."),
-    Key("artifacts", ("t",), "t", "Artifacts", "Show what workers left: tree, graph, memory, budget."),
+    Key(
+        "artifacts",
+        ("t",),
+        "t",
+        "Artifacts",
+        "Show what workers left, what a stream learned, or the layers that were written.",
+    ),
     Key("inspect", ("i",), "i", "Inspect", "Show the call exactly as it was sent and answered."),
     Key("program", ("P",), "P", "Program", "Show a program: code, output, limits; run it again here."),
     Key(

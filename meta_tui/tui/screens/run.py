@@ -25,6 +25,7 @@ from textual.widgets import Static
 from meta_tui import session
 from meta_tui.display import one_line
 from meta_tui.errors import CassetteMiss, MetaTuiError
+from meta_tui.evaluation.chains import METHOD
 from meta_tui.events import AnyEvent, Replied, Stored
 from meta_tui.run import RunResult, Stop
 from meta_tui.tui import crash, handing, heading, timeline, words
@@ -33,6 +34,7 @@ from meta_tui.tui.arrange import POOL, Plan, arrange, rows_shown
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.origin import Source
 from meta_tui.tui.screens.artifacts import ArtifactsScreen
+from meta_tui.tui.screens.chain import ChainScreen
 from meta_tui.tui.screens.dialogs import Choice, Word
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.knowledge import KnowledgeScreen
@@ -523,9 +525,11 @@ class RunScreen(Screen[int]):
             handing.note(self.app, "no program was run yet")
 
     def action_artifacts(self) -> None:
-        """What workers have left so far, or what a stream has learned, and how it hangs together."""
+        """What workers have left so far, what a stream has learned, or which layers were written."""
         kinds = {event.kind for event in self.tape.events if isinstance(event, Stored)}
-        if not kinds:
+        if self.state.started is not None and self.state.started.method == METHOD:
+            self.app.push_screen(ChainScreen(self._kept, self.run_title))
+        elif not kinds:
             handing.note(self.app, "this run keeps no artifacts")
         elif "knowledge" in kinds:
             self.app.push_screen(KnowledgeScreen(lambda: self._kept()[0], self.run_title))
