@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import replace as _replace_plan
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,9 @@ from meta_tui.runlog import Recording, read
 from meta_tui.sources import RecordMode
 
 T = TypeVar("T")
+
+PATIENCE = 0.1
+"""Seconds after which a waiting loop looks whether it was interrupted."""
 
 
 async def solve_async(
@@ -223,41 +226,56 @@ def cassettes() -> Iterable[Path]:
     return store.logs_in(store.shipped("cassettes"))
 
 
-def _is_looping() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 def in_loop(work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work in a loop of its own, in a thread where this one runs a loop."""
-    if not _is_looping():
+    """The result of the work in a loop of its own: here, or in a thread where this one runs a loop."""
+    caller = _running_task()
+    if caller is None:
         return asyncio.run(work)
     found: Future[T] = Future()
     running: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+    threading.Thread(target=_own_loop, args=(work, found, running), name="meta-tui run", daemon=True).start()
+    try:
+        return _waited(found, caller[0])
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        loop, task = running.result()
+        if not found.done():
+            loop.call_soon_threadsafe(task.cancel)
+        wait([found])
+        raise
 
+
+def _running_task() -> tuple[asyncio.Task[Any] | None] | None:
+    """The task that runs here, if it is one; None where no loop runs."""
+    try:
+        return (asyncio.current_task(asyncio.get_running_loop()),)
+    except RuntimeError:
+        return None
+
+
+def _own_loop(
+    work: Coroutine[Any, Any, T],
+    found: Future[T],
+    running: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]],
+) -> None:
     async def here() -> T:
         task = asyncio.current_task()
         assert task is not None
         running.set_result((asyncio.get_running_loop(), task))
         return await work
 
-    def own_loop() -> None:
-        try:
-            found.set_result(asyncio.run(here()))
-        except BaseException as error:  # noqa: BLE001 - a worker boundary: raised by whoever waits
-            found.set_exception(error)
-
-    threading.Thread(target=own_loop, name="meta-tui run", daemon=True).start()
     try:
-        return found.result()
-    except KeyboardInterrupt:
-        loop, task = running.result()
-        loop.call_soon_threadsafe(task.cancel)
-        found.exception()
-        raise
+        found.set_result(asyncio.run(here()))
+    except BaseException as error:  # noqa: BLE001 - a worker boundary: raised by whoever waits
+        found.set_exception(error)
+
+
+def _waited(found: Future[T], caller: asyncio.Task[Any] | None) -> T:
+    """The result; under `asyncio.run` Ctrl-C only marks the task that waits here as cancelled."""
+    before = caller.cancelling() if caller else 0
+    while not wait([found], timeout=PATIENCE).done:
+        if caller and caller.cancelling() > before:
+            raise asyncio.CancelledError
+    return found.result()
 
 
 __all__: list[str] = ["cassettes", "load", "replay", "replay_async", "solve", "solve_async", "solve_events"]

@@ -371,6 +371,7 @@ def test_an_own_instruction_is_told_of_special_experts_too() -> None:
         ({"Expert Search": {}}, "is nothing yet"),
         ({"Expert Search": {"command": ["y"], "temperatures": [1]}}, "has no temperatures"),
         ({"Expert Search": {"function": "nowhere:at_all"}}, "is not to be had"),
+        ({"Expert Search": {"function": ".relative:name"}}, "is not to be had"),
         ({"Expert Search": {"function": "json"}}, "write package.module:name"),
         ({"Expert Search": {"program": "no/such/file.py"}}, "cannot read the program"),
         ({"Expert Search": {"command": ["y"], "seconds": 0}}, "seconds"),
