@@ -15,6 +15,7 @@ from typing import Any, Literal
 from meta_tui.chat import Value
 from meta_tui.evaluation import statistics
 from meta_tui.methods.artifacts import Artifact, Trace, answer_of, depths
+from meta_tui.methods.field import normalised
 
 CONFIDENCE = {"LOW": 0, "MEDIUM": 1, "HIGH": 2}
 VERDICT = {"FUNDAMENTALLY_FLAWED": 0, "HAS_GAPS": 1, "LIKELY_CORRECT": 2}
@@ -98,11 +99,6 @@ def submitted_artifact(trace: Trace) -> Artifact | None:
     wanted = normalised(answer_of(trace.answer))
     same = (a for a in trace.workers if not a.failed and normalised(a.answer or "") == wanted)
     return next(same, None) if wanted else None
-
-
-def normalised(answer: str) -> str:
-    """An answer for comparison: case and spaces do not count, nor does a final full stop."""
-    return " ".join(answer.casefold().split()).rstrip(".")
 
 
 # One run: its graph.
@@ -295,11 +291,11 @@ def selection_gain(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def frontier_shares(runs: Sequence[Run]) -> dict[str, float | None]:
-    """Share of submissions that lie on the frontier; share of runs whose frontier has several nodes."""
-    where = [w for run in runs if (w := on_frontier(run.trace)) is not None]
-    sizes = [len(frontier(run.trace)) for run in runs if run.trace.workers]
+    """Share of submissions that lie on the frontier, and of those the share with several nodes on it."""
+    where = [(w, len(frontier(run.trace))) for run in runs if (w := on_frontier(run.trace)) is not None]
+    sizes = [size for on, size in where if on]
     return {
-        "from_frontier": _share(sum(where), len(where)),
+        "from_frontier": _share(len(sizes), len(where)),
         "frontier_of_several": _share(sum(n > 1 for n in sizes), len(sizes)),
     }
 

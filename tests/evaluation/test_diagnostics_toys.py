@@ -136,6 +136,16 @@ def test_submissions_on_and_off_the_frontier(run: d.Run, on: bool | None) -> Non
     assert d.on_frontier(run.trace) is on
 
 
+def test_of_the_submissions_from_the_frontier_so_many_had_a_choice_there() -> None:
+    """STAR (four on the frontier) and CHAIN (one) submit from it; of two the root of a fork does not."""
+    off = toy({"a": "", "b": "a", "c": "a"}, "a", "a")
+    assert d.frontier_shares([STAR, CHAIN, off]) == {
+        "from_frontier": pytest.approx(2 / 3, abs=1e-6),
+        "frontier_of_several": 0.5,
+    }
+    assert d.frontier_shares([off, UNSUBMITTED]) == {"from_frontier": 0.0, "frontier_of_several": None}
+
+
 def test_descendants_are_counted_once_on_every_way() -> None:
     assert d.descendants(DIAMOND.trace) == {"a": 3, "b": 1, "c": 1, "d": 0}
     assert d.descendants(SHORTCUT.trace) == {"a": 3, "b": 1, "c": 0, "d": 0}
@@ -233,6 +243,12 @@ def test_a_submitted_text_is_matched_to_the_first_artifact_with_the_same_answer(
     assert (found := d.submitted_artifact(with_answer("because\nANSWER:  B. "))) is not None
     assert found.id == "b"
     assert d.submitted_artifact(with_answer("ANSWER: z")) is None
+    numbers = [
+        Artifact(id=id, title="", body="x", answer=a) for id, a in (("a", "999"), ("b", "**1,000.0**"))
+    ]
+    found = d.submitted_artifact(Trace(artifacts=tuple(numbers), answer="so\nANSWER: $1000$"))
+    assert found is not None
+    assert found.id == "b"
     assert d.submitted_artifact(with_answer("")) is None
 
 
