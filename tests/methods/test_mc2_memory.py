@@ -291,6 +291,29 @@ def test_reasoner_updates_composes_the_reasoner_alone() -> None:
     assert '"P_R"' in prompt
     assert '"P_M"' not in prompt
     assert "Monitor, " not in prompt
+    assert [set(body) for body in told.bodies("retrieval")] == [{"reasoner"}]
+
+
+def test_without_labels_an_instance_that_never_settled_is_a_failure() -> None:
+    def reply(call: Call) -> Line:
+        return RESTART if call.role == "controller" and "number 1?" in str(call.request) else by_role(call)
+
+    told = solve("mc2", reply, stream(2), batch=2, label_source="none")
+    assert [body["success"] for body in told.bodies("reflection")] == [True, False]
+
+
+def test_what_was_composed_holds_in_every_attempt_at_the_problem() -> None:
+    """Composed once, before the first attempt; the second and third are told the same."""
+
+    def reply(call: Call) -> Line:
+        return RESTART if call.role == "controller" and "number 1?" in str(call.request) else by_role(call)
+
+    told = solve("mc2", reply, stream(2), batch=1)
+    assert len(told.calls(name="Compose")) == 1
+    attempts = [p for p in told.prompts("reasoner") if "number 1?" in p]
+    assert len(attempts) == 3
+    assert all(p.startswith("be the Reasoner\n") for p in attempts)
+    assert all(p.startswith("be the Monitor\n") for p in told.prompts("monitor")[1:])
 
 
 def test_a_run_without_labels_asks_for_no_grade_and_says_so() -> None:
