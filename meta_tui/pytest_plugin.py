@@ -127,15 +127,13 @@ def _is_whole(config: pytest.Config) -> bool:
     return not named and not config.getoption("lf", False)
 
 
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """A module that cannot be collected may have tests that use any cassette."""
-    _broken.append(report.nodeid) if report.failed else None
-
-
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note which cassettes have a test, before any is deselected; marked tests get the fixture."""
-    claimed = config.stash[LEDGER].claimed
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Note which cassettes have a test, before any is deselected; marked tests get the fixture. A
+    module that could not be collected may have tests for any cassette."""
+    ledger = session.config.stash[LEDGER]
+    ledger.whole = ledger.whole and not session.testsfailed
+    claimed = ledger.claimed
     for item in items:
         names = getattr(item, "fixturenames", None)
         if names is None:

@@ -339,8 +339,14 @@ def test_the_folder_can_be_chosen_and_the_marker_allows_hosts(
     )
     run(pytester, "--meta-tui-record=once").assert_outcomes(passed=1)
     assert cassettes(pytester) == ["kept/test_one.jsonl"]
-    run(pytester).assert_outcomes(passed=1)
+    path = pytester.path / "kept" / "test_one.jsonl"
+    path.with_name("other.jsonl").write_bytes(path.read_bytes())
+    told = run(pytester)
+    told.assert_outcomes(passed=1)
+    told.stdout.fnmatch_lines(["kept/other.jsonl: no test uses it"])
     assert len(server.requests) == 2
+    # modules that were left out may have tests for what stands in a folder that all share
+    assert "unused recordings" not in run(pytester, "test_suite.py").stdout.str()
 
 
 def test_a_suite_that_does_not_ask_for_it_pays_and_sees_nothing(pytester: pytest.Pytester) -> None:
