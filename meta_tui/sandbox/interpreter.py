@@ -87,6 +87,7 @@ class Interpreter:
         self.builtins = library.builtins = self._table(library)
         self.space: dict[str, Any] = self.new_space()
         TABLES[id(self.builtins)] = self.builtins
+        self._bare: dict[str, Any] = {}
         self._copies: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._codes: dict[tuple[str, str, str], CodeType] = {}
 
@@ -241,9 +242,13 @@ class Interpreter:
         if asked is self.builtins or isinstance(asked, DefaultBuiltins):
             return self.builtins
         names = vars(asked) if isinstance(asked, types.ModuleType) else asked
-        table = {name: value for name, value in self.builtins.items() if name[0] in "@_"}
-        table.update(visible(names) if isinstance(names, Mapping) else {})
+        chosen = visible(names) if isinstance(names, Mapping) else {}
+        if not chosen and self._bare:
+            return self._bare
+        table = {name: value for name, value in self.builtins.items() if name[0] in "@_"} | chosen
         TABLES[id(table)] = table
+        if not chosen:
+            self._bare = table
         return table
 
     def _copy_out(self, space: dict[str, Any], given: dict[Any, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from meta_tui.sandbox.ownership import (
     KNOWN,
     checked_name,
+    exact,
     is_hidden,
     is_own,
     is_own_function,
@@ -39,8 +40,9 @@ class Names(dict[str, Any]):
         super().__setitem__(plain, value)
 
     def __delitem__(self, name: str) -> None:
-        super().__delitem__(name)
-        del self._target[name]
+        plain = checked_name(name)
+        super().__delitem__(plain)
+        del self._target[plain]
 
     def update(self, *others: Any, **names: Any) -> None:
         """As dict.update."""
@@ -49,15 +51,16 @@ class Names(dict[str, Any]):
 
     def setdefault(self, name: str, default: Any = None) -> Any:
         """As dict.setdefault."""
-        if name not in self:
-            self[name] = default
-        return self[name]
+        plain = checked_name(name)
+        if plain not in self:
+            self[plain] = default
+        return self[plain]
 
     def pop(self, name: str, *default: Any) -> Any:
         """As dict.pop."""
-        if name in self:
-            value = self[name]
-            del self[name]
+        if isinstance(name, str) and exact(name) in self:
+            value = self[exact(name)]
+            del self[exact(name)]
             return value
         return super().pop(name, *default)
 

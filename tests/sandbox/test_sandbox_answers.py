@@ -90,3 +90,7 @@ def test_a_frame_holds_what_was_packed(value: Any) -> None:
     frame = pack(value)
     assert length(frame[:HEADER]) == len(frame) - HEADER
     assert unpack(frame[HEADER:]) == value
+
+
+def test_wide_characters_are_cut_by_their_bytes() -> None:
+    assert len(answer(stdout="\U0001f600" * 10**6).stdout.encode()) <= LIMITS.output + 200

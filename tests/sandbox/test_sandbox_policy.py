@@ -179,3 +179,31 @@ o("e").p, o("f").q = v("g"), v("h")
 print(*log)
 """
     assert run_one(code).stdout == "b a set x c get y d set y g h e set p f set q\n"
+
+
+def test_numpy_without_a_seed_gives_the_same_numbers_every_time() -> None:
+    pytest.importorskip("numpy")
+    code = (
+        "import numpy as np\n"
+        "r = np.random\n"
+        "r.seed()\n"
+        "made = [r.RandomState(), r.Generator(r.PCG64()), r.Generator(r.Philox()), r.default_rng()]\n"
+        "print(r.rand(), [m.normal() for m in made], r.SeedSequence().entropy)\n"
+        "print(isinstance(made[0], r.RandomState), r.RandomState(5).randint(99), r.MT19937(seed=3).random_raw())"
+    )
+    first, second = run_one(code), run_one(code)
+    assert first.status == "ok", first.error
+    assert first == second
+
+
+def test_a_plain_structure_is_the_programs_whatever_its_names_are_read_through() -> None:
+    """`sys.implementation` and the like are copies, so a change stays in the program."""
+    result = run_one("import sys\nsys.implementation.name = 'mine'\nprint(sys.implementation.name)")
+    assert result.stdout == "mine\n"
+
+
+@pytest.mark.parametrize("name", ["__x__", "__class__", "@get"])
+def test_a_name_of_pythons_own_is_no_keyword_at_run_time_either(name: str) -> None:
+    result = run_one(f"def f(**names): print(names)\nf(**{{{name!r}: 1}})")
+    assert (result.status, result.line, result.stdout) == ("refused", 2, "")
+    assert name in result.error

@@ -413,3 +413,35 @@ def _children_of(pid: int) -> set[int]:
         pytest.skip("children are counted in /proc, which this system lacks")
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
     return {int(child) for task in tasks for child in task.read_text().split()}
+
+
+FORGED = (
+    "import json, os\n"
+    "body = json.dumps({'status': 'ok', 'stdout': 'x', 'value': VALUE}).encode()\n"
+    "rest = len(body).to_bytes(4, 'big') + body\n"
+    "while rest: rest = rest[os.write(3, rest):]\n"
+    "os._exit(0)"
+)
+"""A program that answers in the place of its worker."""
+
+
+def test_a_value_that_nobody_asked_for_is_not_kept() -> None:
+    needs_layers("landlock", "seccomp")
+    code = FORGED.replace("VALUE", "[1]")
+    assert run_one(code, profile="os_only").value is None
+    assert run_one(code, profile="os_only", result="x").value == [1]
+
+
+def test_an_answer_larger_than_any_honest_one_is_a_crash() -> None:
+    """Parsing it would take the app's time and memory, not the worker's."""
+    needs_layers("landlock", "seccomp")
+    result = run_one(FORGED.replace("VALUE", "[[]] * 1_000_000"), profile="os_only", result="x")
+    assert result.status == "crash"
+
+
+def test_an_honest_answer_of_the_largest_size_arrives_whole() -> None:
+    """Every byte printed takes six in the frame, and the value is as long as it may be."""
+    code = "print('\\x01' * 65535)\nx = 'y' * ((1 << 20) - 2)"
+    result = run_one(code, result="x")
+    assert (result.status, len(result.stdout)) == ("ok", 65536)
+    assert result.value == "y" * ((1 << 20) - 2)
