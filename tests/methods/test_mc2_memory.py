@@ -302,6 +302,15 @@ def test_without_labels_an_instance_that_never_settled_is_a_failure() -> None:
     assert [body["success"] for body in told.bodies("reflection")] == [True, False]
 
 
+def test_with_labels_an_instance_without_an_answer_is_a_failure_and_nobody_is_asked_for_a_grade() -> None:
+    def reply(call: Call) -> Line:
+        return "1. I do not know" if call.role == "reasoner" else by_role(call)
+
+    told = solve("mc2", reply, stream(1), batch=1)
+    assert [body["success"] for body in told.bodies("reflection")] == [False]
+    assert not [e for e in told.events if isinstance(e, Scored)]
+
+
 def test_what_was_composed_holds_in_every_attempt_at_the_problem() -> None:
     """Composed once, before the first attempt; the second and third are told the same."""
 
