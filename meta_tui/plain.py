@@ -34,6 +34,7 @@ from meta_tui.events import (
 )
 
 if TYPE_CHECKING:
+    from meta_tui.evaluation.chains import Reader
     from meta_tui.methods.artifacts import Tracer
 
 __all__ = ["STATUS_WORDS", "Plain", "Tally", "table"]
@@ -126,12 +127,15 @@ class Plain:
     _streaming: tuple[str, int] | None = None
     _column_start: bool = True
     _tracer: Tracer | None = None
+    _chains: Reader | None = None
 
     def take(self, event: AnyEvent) -> None:
         """Show one event."""
         self.tally.take(event)
         if self._tracer is not None:
             self._tracer.take(event)
+        if self._chains is not None:
+            self._chains.take(event)
         match event:
             case RunStarted():
                 self._started(event)
@@ -146,7 +150,7 @@ class Plain:
             case Failed():
                 self._failed(event)
             case CodeFinished():
-                self._code(event.result, event.how)
+                self._code(event.result, event.how, self._whose(event.span))
             case Rejected():
                 # A reason with a colon says itself what is done instead.
                 done = "" if ":" in event.reason else ": reminder sent"
@@ -154,9 +158,10 @@ class Plain:
             case Stored():
                 self._stored(event)
             case Scored():
-                self._line(f"  {event.metric}: {event.value:g} {clean(event.feedback)}".rstrip())
+                whose = self._whose(event.span)
+                self._line(f"  {whose}{event.metric}: {event.value:g} {clean(event.feedback)}".rstrip())
             case Answered():
-                self._block("Answer", event.text, "good")
+                self._block(f"{self._whose(event.span)}Answer", event.text, "good")
             case RunFinished():
                 self._finished(event)
 
@@ -166,6 +171,11 @@ class Plain:
 
             self._tracer = Tracer()
             self._tracer.take(event)
+        if event.method == "meta_n":
+            from meta_tui.evaluation.chains import Reader
+
+            self._chains = Reader()
+            self._chains.take(event)
         if not event.span and event.method == "standard":
             self._names[""] = "Model"
         where = " · ".join(clean(w) for w in (event.method, event.model, event.sample, event.origin) if w)
@@ -220,16 +230,20 @@ class Plain:
         text = f"{word} {self._name(event.span)}: {event.kind} {clean(event.message)}".rstrip()
         self._line(text + again, "warn" if again else "bad")
 
-    def _code(self, result: CodeResult, how: How | None) -> None:
+    def _code(self, result: CodeResult, how: How | None, whose: str = "") -> None:
         ms = f", {how.ms} ms" if how and how.ms is not None else ""
         ms += f", line {self.line}" if self.line else ""
         text = "\n".join(part for part in (result.stdout.rstrip(), result.error.rstrip()) if part)
-        self._block(f"  code ran: {result.status}{ms}", text or "(nothing was printed)")
+        self._block(f"  {whose}code ran: {result.status}{ms}", text or "(nothing was printed)")
 
     def _stored(self, event: Stored) -> None:
         made_from = f" ← {', '.join(map(clean, event.inputs))}" if event.inputs else ""
         head = f"{clean(f'{event.kind} {event.id}'.strip())}{made_from}"
         text = event.title or event.body
+        if self._chains is not None and not self.brief:
+            from meta_tui.evaluation.chain_text import told_of
+
+            text = told_of(self._chains.view, event)
         if text:
             self._block(head, text)
         else:
@@ -246,14 +260,26 @@ class Plain:
                 self._block("Memory", memory_text(found))
             self._block("Budget", budget_text(found))
 
+    def _layers(self) -> None:
+        """The archive, score by depth, and the best of each task."""
+        from meta_tui.evaluation.chain_text import overview, plain
+
+        for head, lines in overview(self._chains.view) if self._chains and not self.brief else ():
+            self._block(head, plain(lines))
+
     def _finished(self, event: RunFinished) -> None:
         self._artifacts()
+        self._layers()
         rounds = f"{count(self.tally.rounds, 'round')} · " if self.tally.rounds else ""
         good = event.status in ("answered", "completed")
         reason = f" ({clean(event.reason)})" if event.reason else ""
         self._line(
             f"{STATUS_WORDS[event.status]}{reason} · {rounds}{self.tally.line()}", "good" if good else "bad"
         )
+
+    def _whose(self, span: str) -> str:
+        """`opt:3: `: many tasks of a candidate go on at once, so each line says whose it is."""
+        return f"{self._name(span)}: " if self._chains is not None and span else ""
 
     def _name(self, span: str) -> str:
         return clean(self._names.get(span, span)).replace("\n", " ")

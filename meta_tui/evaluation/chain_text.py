@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from meta_tui.display import clean, count, one_line
-from meta_tui.evaluation.chains import METHOD, THRESHOLD, TIE, Attempt, ChainView
+from meta_tui.evaluation.chains import EMPTY, THRESHOLD, TIE, Attempt, ChainView, record_of
+from meta_tui.events import Stored
 from meta_tui.methods.meta_n.records import (
     ArchiveBest,
     CandidateKept,
@@ -30,8 +31,6 @@ from meta_tui.methods.meta_n.records import (
     StopKept,
     TaskScore,
 )
-
-__all__ = ["METHOD", "Entry", "Line", "Part"]
 
 Part = tuple[str, str]
 """Safe text, and the name of its look; "" is plain."""
@@ -83,6 +82,8 @@ def signed(value: float) -> str:
 def layer_head(view: ChainView, layer: LayerKept | None, kept: CandidateKept | None) -> Line:
     """`depth 3 · L2 · C2   0.4800  ✗ regressed -0.0300`; without a layer it is the base solver."""
     names = ["depth 1", "base solver"] if layer is None else [f"depth {layer.depth}", _name(layer.id)]
+    if layer is None and kept is not None and kept.chain:  # the layer itself is not known here
+        names = [f"depth {kept.depth}", _name(kept.chain[-1])]
     names += [_name(kept.id)] if kept is not None else []
     return ((" · ".join(names), "head"), *(_score(view, kept) if kept is not None else ()))
 
@@ -103,7 +104,8 @@ def layer_entries(view: ChainView, layer: LayerKept, kept: CandidateKept | None)
     says = f"pre-process code, {count(lines, 'line')}" if lines else "nothing"
     found.append(Entry("says", ((says, "" if lines else "quiet"),)))
     found += _helpers(view, layer)
-    found.append(Entry("against", _against(view, layer)))
+    if not layer.below or layer.below in view.layers:
+        found.append(Entry("against", _against(view, layer)))
     found += [
         Entry(
             "screened",
@@ -153,10 +155,12 @@ def _helpers(view: ChainView, layer: LayerKept) -> list[Entry]:
     below = below_of(view, layer)
     found = []
     for place, one in enumerate(layer.library):
-        sign, word = ("~", "overrides") if one.name in below else ("+", "new")
+        sign, word = ("~", "  overrides") if one.name in below else ("+", "  new")
+        if layer.below and layer.below not in view.layers:
+            sign, word = "·", ""
         doc = f"  {one_line(one.doc, 100)}" if one.doc else ""
         signature = one_line(one.signature or one.name, 120)
-        line: Line = ((f"{sign} {signature}", ""), (f"  {word}", "hit"), (doc, "quiet"))
+        line: Line = ((f"{sign} {signature}", ""), (word, "hit"), (doc, "quiet"))
         found.append(Entry("" if place else "helpers", line))
     return found or [Entry("helpers", (("none", "quiet"),))]
 
@@ -394,7 +398,7 @@ def depth_lines(view: ChainView, kept: CandidateKept | None, width: int) -> list
 
 
 def _depth_line(view: ChainView, kept: CandidateKept, width: int) -> Line:
-    room = max(4, min(40, width - 50))
+    room = max(4, min(40, width - 58))
     low, high = view.scale
     share = 0.0 if kept.mean is None or high - low < TIE else (kept.mean - low) / (high - low)
     filled = round(max(0.0, min(1.0, share)) * room)
@@ -470,7 +474,8 @@ def _shade(cell: str) -> str:
 def task_lines(view: ChainView, kept: CandidateKept | None, width: int) -> list[Line]:
     """A line a task: how a candidate did against its parent, and the best so far by iteration."""
     names = {task: one_line(task, 16) for task in view.tasks}
-    wide = max((len(name) for name in names.values()), default=4) + 1
+    wide = max((len(name) for name in names.values()), default=4)
+    wide = max(wide, len("task")) + 2
     cells = max(1, width - wide - 36)
     moments = sampled(view.bests, cells)
     own = _name(kept.id) if kept else "-"
@@ -544,7 +549,7 @@ def told(view: ChainView, record: Record) -> list[Line]:
         case CandidateKept():
             return [
                 layer_head(view, view.layers.get(record.chain[-1]) if record.chain else None, record),
-                *entry_lines(candidate_entries(view, record)),
+                *entry_lines([*candidate_entries(view, record), _scores(record)]),
             ]
         case ArchiveBest():
             return [iteration_line(record)]
@@ -565,6 +570,22 @@ def told(view: ChainView, record: Record) -> list[Line]:
         f"{_name(record.candidate)} on {count(len(record.scores), 'held-out task')}: {number(record.mean)}"
     )
     return [((words, ""),)]
+
+
+def _scores(kept: CandidateKept) -> Entry:
+    words = " · ".join(f"{_name(one.task)} {number(one.score)}" for one in kept.scores)
+    return Entry("scores", ((words, ""),))
+
+
+def readable(event: Stored) -> str:
+    """What a record says, where nothing else of the run is known."""
+    return told_of(EMPTY, event)
+
+
+def told_of(view: ChainView, event: Stored) -> str:
+    """What a record says as text; its body where it cannot be read."""
+    record = record_of(event)
+    return event.body if record is None else plain(told(view, record))
 
 
 def entry_lines(entries: Iterable[Entry]) -> list[Line]:

@@ -7,7 +7,7 @@ for all formats, because an export is made to be given away.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -29,6 +29,9 @@ from meta_tui.events import (
     Stored,
 )
 from meta_tui.models.secrets import HIDDEN, scrub, secret_values
+
+if TYPE_CHECKING:
+    from meta_tui.evaluation.chains import Reader
 
 Kind = Literal[
     "question",
@@ -123,6 +126,7 @@ class _Teller:
         self._secrets = secret_values()
         self._asked: set[str] = set()
         self._at = 0
+        self._chains: Reader | None = None
 
     def safe(self, text: str) -> str:
         """Text without controls and keys."""
@@ -133,8 +137,11 @@ class _Teller:
     def take(self, at: int, event: AnyEvent) -> None:
         """One event."""
         self._at = at
+        if self._chains is not None:
+            self._chains.take(event)
         match event:
             case RunStarted():
+                self._chains = _chains_of(event)
                 name = "Meta Model" if event.method.startswith("meta_prompting") else "Model"
                 self.parts.append(Part("", "meta", name, at))
                 self._add("", "question", event.question)
@@ -156,17 +163,35 @@ class _Teller:
             case Rejected():
                 self._add(event.span, "notice", f"{event.reason}; a reminder follows")
             case Stored():
-                self._add(event.span, "stored", event.body, f"{event.kind} {event.id} {event.title}".strip())
+                self._stored(event)
             case Scored():
                 self._add(event.span, "notice", f"{event.metric}: {event.value:g} {event.feedback}".strip())
             case Answered():
                 self._add(event.span, "answer", event.text)
             case RunFinished():
+                self._overview()
                 reason = f" ({event.reason})" if event.reason else ""
                 self._add("", "end", f"{event.status.replace('_', ' ')}{reason}")
 
     def _add(self, span: str, kind: Kind, text: str, note: str = "") -> None:
         self.passages.append(Passage(self._at, span, kind, self.safe(text), self.safe(note)))
+
+    def _stored(self, event: Stored) -> None:
+        """What was kept; records of Meta^n are told for people."""
+        text = event.body
+        if self._chains is not None:
+            from meta_tui.evaluation.chain_text import told_of
+
+            text = told_of(self._chains.view, event)
+        self._add(event.span, "stored", text, f"{event.kind} {event.id} {event.title}".strip())
+
+    def _overview(self) -> None:
+        """The archive of a Meta^n run, score by depth, and the best of each task."""
+        if self._chains is not None:
+            from meta_tui.evaluation.chain_text import overview, plain
+
+            for head, lines in overview(self._chains.view):
+                self._add("", "stored", plain(lines), head)
 
     def _request(self, event: Requested) -> None:
         """What a part was asked stands where it begins; later requests repeat most of it."""
@@ -196,6 +221,16 @@ class _Teller:
             self._add(event.span, "failure", what)
         else:
             self._add(event.span, "notice", f"{what}; again in {event.retry_in:g} s")
+
+
+def _chains_of(event: RunStarted) -> Reader | None:
+    from meta_tui.evaluation.chains import Reader, is_meta_n
+
+    if not is_meta_n(event):
+        return None
+    reader = Reader()
+    reader.take(event)
+    return reader
 
 
 def _reply_note(event: Replied) -> str:

@@ -247,7 +247,7 @@ def _applied(state: RunState, event: AnyEvent) -> RunState:
             return _noted(state, event.span, _rejected(state, event))
         case Stored():
             title = f"{event.kind} {event.id}" + (f": {event.title}" if event.title else "")
-            return _noted(state, event.span, Block("stored", (event.body,), title))
+            return _noted(state, event.span, Block("stored", (_kept_text(state, event),), title))
         case Answered():
             answered = state if event.span else _replace(state, answer=event.text)
             return _noted(answered, event.span, Block("answer", (event.text,)))
@@ -524,6 +524,15 @@ def _rejected(state: RunState, event: Rejected) -> Block:
     # A reason with a colon says itself what is done instead.
     then = "" if ":" in event.reason else "; a reminder follows"
     return Block("notice", (f"{where}{event.reason}{then}",))
+
+
+def _kept_text(state: RunState, event: Stored) -> str:
+    """What was kept as a person reads it: records of Meta^n are told, all else stands as it is."""
+    if state.started is None or state.started.method != "meta_n":
+        return event.body
+    from meta_tui.evaluation.chain_text import readable
+
+    return readable(event)
 
 
 def _source(how: How | None) -> str:

@@ -294,15 +294,16 @@ class ChainScreen(Screen[None]):
 
 def facts(view: ChainView) -> list[str]:
     """What the status line says of a run."""
-    found = [str(view.settings.get("mode", "")), words.count(len(view.candidates), "candidate")]
-    found.append(words.count(len(view.layers), "layer"))
+    found = []
     if view.best is not None:
         found.append(f"best {view.best.best} {chain_text.number(view.best.mean)}")
-        found.append(f"best of tasks {chain_text.number(view.best.task_mean)}")
+        found.append(f"of tasks {chain_text.number(view.best.task_mean)}")
     if view.stop is not None:
         found.append(view.stop.reason.replace("_", " "))
     elif view.under is not None:
         found.append(f"evaluating {view.under[0]}")
+    found += [words.count(len(view.candidates), "candidate"), words.count(len(view.layers), "layer")]
+    found.append(str(view.settings.get("mode", "")))
     if view.unreadable:
         found.append(f"▲ {words.count(view.unreadable, 'record')} unreadable")
     return found
