@@ -9,6 +9,7 @@ origin: a page of another site can neither read nor drive it.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shlex
 import sys
@@ -23,6 +24,12 @@ from meta_tui.models.secrets import secret_values
 HOST = "127.0.0.1"
 MOST = 8
 """Browsers at once; each has a process of its own."""
+
+_FOREIGN = re.compile(r"<link\b[^>]*https?://[^>]*>")
+"""A style sheet from elsewhere in the page of textual-serve: the policy would refuse it anyway."""
+
+NO_ICON = '<link rel="icon" href="data:," />'
+"""So that a browser does not ask for one."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -63,6 +70,8 @@ class PlaybackServer(Server):  # type: ignore[misc]
         if not self.allowed(request.headers.get("Host"), request.headers.get("Origin"), request.path):
             raise web.HTTPForbidden(text="meta-tui serves this page to this machine only")
         response = await handler(request)
+        if isinstance(response, web.Response) and response.content_type == "text/html" and response.text:
+            response.text = _FOREIGN.sub(NO_ICON, response.text)
         if not response.prepared:
             response.headers.update(self._headers())
         return response
