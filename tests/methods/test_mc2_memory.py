@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from mc2_runs import KNOWLEDGE, LESSON, NO, RESTART, YES, by_role, policies, solve, solved, stream
 
-from meta_tui.events import Rejected
+from meta_tui.events import Rejected, Scored
 from meta_tui.methods.embedding import hashed
 from meta_tui.methods.mc2.memory import Placed, Rule, Shelf, read_knowledge, read_lesson
 from meta_tui.methods.mc2.method import batch_size
