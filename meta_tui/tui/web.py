@@ -25,7 +25,7 @@ HOST = "127.0.0.1"
 MOST = 8
 """Browsers at once; each has a process of its own."""
 
-_FOREIGN = re.compile(r"<link\b[^>]*https?://[^>]*>")
+_FOREIGN = re.compile(r"<link\b[^>]*https?://(?!127\.0\.0\.1[:/]|localhost[:/])[^>]*>")
 """A style sheet from elsewhere in the page of textual-serve: the policy would refuse it anyway."""
 
 NO_ICON = '<link rel="icon" href="data:," />'

@@ -153,5 +153,6 @@ def test_a_recorded_run_plays_in_a_browser_that_asks_nobody_else(tmp_path):
     assert "answered" in shown
     assert {urlsplit(url).hostname for url in tab.urls() if url.startswith("http")} <= set(OWN)
     assert tab.errors() == ([], [])
+    assert any(url.endswith("/css/xterm.css") for url in tab.urls())
     assert picture.stat().st_size > 30_000
     print(picture)

@@ -184,7 +184,7 @@ class HomeScreen(Screen[None]):
             pane.clear()
             return
         run = self.runs[self.query_one("#runs", Listing).cursor]
-        pane.caption(f"{run.id}", run.note[:60])
+        pane.caption(one_line(run.id, 60), one_line(run.note, max(20, self.size.width - 40)))
         pane.show(preview(run))
         pane.scroll_top(0)
 

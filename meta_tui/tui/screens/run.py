@@ -59,7 +59,7 @@ NARROW = 100
 FRAME = 3
 """Rows of status, transport and hints."""
 
-TIMELINE = ((50, 6), (30, 3))
+TIMELINE = ((50, 6), (36, 4), (30, 3))
 """From so many rows of the screen the timeline is shown unasked, with so many rows of calls at most."""
 
 
