@@ -289,8 +289,8 @@ def state_of(view: ChainView, attempt: Attempt) -> tuple[str, str, str]:
     if attempt.given:
         return "◇", "given", "hit"
     if attempt.empty:
-        return ("○", "nothing left after screening" if attempt.layer else "nothing usable", "quiet")
-    if attempt.number == len(view.attempts) - 1 and view.stop is None:
+        return ("○", "all screened out" if attempt.layer else "nothing usable", "quiet")
+    if attempt.number == len(view.attempts) - 1 and not view.ended:
         if view.under is not None:
             tasks = 1 if attempt.focus else len(view.tasks)
             return "●", f"{view.under[2]} of {tasks} tasks", "run"
@@ -481,7 +481,7 @@ def task_lines(view: ChainView, kept: CandidateKept | None, width: int) -> list[
     own = _name(kept.id) if kept else "-"
     span = f"{moments[0].iteration}-{moments[-1].iteration}" if moments else ""
     head = f"{'task':<{wide}}{own:<8}{'against parent':<19}{'best':<6}by   {span}"
-    legend = "best so far by iteration: tenths of the scale, # its top, - unknown"
+    legend = "best by iteration: tenths of the scale, # top, - unknown"
     found: list[Line] = [((legend, "quiet"),), ((head, "quiet"),)]
     for task, name in names.items():
         found.append(((f"{name:<{wide}}", ""), *_task(view, kept, task), *_row(view, moments, task)))

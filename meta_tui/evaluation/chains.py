@@ -13,7 +13,16 @@ from typing import Final, Literal
 
 import msgspec
 
-from meta_tui.events import AnyEvent, RoundStarted, RunStarted, SpanFinished, SpanStarted, Stored, parent_span
+from meta_tui.events import (
+    AnyEvent,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    SpanFinished,
+    SpanStarted,
+    Stored,
+    parent_span,
+)
 from meta_tui.methods.meta_n.records import (
     KINDS,
     ArchiveBest,
@@ -113,6 +122,7 @@ class ChainView(msgspec.Struct, frozen=True, dict=True):
         under: (candidate, span, tasks done) of what is evaluated now.
         iteration: that is going on; 0 before the first.
         unreadable: records that could not be read.
+        ended: the run is over, so that nothing is still evaluated.
     """
 
     settings: Mapping[str, object] = {}
@@ -128,6 +138,7 @@ class ChainView(msgspec.Struct, frozen=True, dict=True):
     routed: Routed | None = None
     stop: StopKept | None = None
     unreadable: int = 0
+    ended: bool = False
 
     @cached_property
     def candidates(self) -> Mapping[str, CandidateKept]:
@@ -272,6 +283,8 @@ def apply(view: ChainView, event: AnyEvent) -> ChainView:
             return _replace(view, iteration=number)
         case RunStarted():
             return _begun(event)
+        case RunFinished():
+            return _replace(view, ended=True, under=None)
     return view
 
 

@@ -161,7 +161,9 @@ class _Teller:
             case Failed():
                 self._failure(event)
             case Rejected():
-                self._add(event.span, "notice", f"{event.reason}; a reminder follows")
+                # A reason with a colon says itself what is done instead.
+                done = "" if ":" in event.reason else "; a reminder follows"
+                self._add(event.span, "notice", f"{event.reason}{done}")
             case Stored():
                 self._stored(event)
             case Scored():

@@ -300,7 +300,7 @@ def facts(view: ChainView) -> list[str]:
         found.append(f"of tasks {chain_text.number(view.best.task_mean)}")
     if view.stop is not None:
         found.append(view.stop.reason.replace("_", " "))
-    elif view.under is not None:
+    elif view.under is not None and not view.ended:
         found.append(f"evaluating {view.under[0]}")
     found += [words.count(len(view.candidates), "candidate"), words.count(len(view.layers), "layer")]
     found.append(str(view.settings.get("mode", "")))
@@ -348,13 +348,14 @@ def _chain(
     lines: list[chain_text.Line] = []
     if attempt.candidate is None:
         lines += _box(view, attempt.layer, None, width, chain_text.origin_entries(view, attempt))
-    by_layer = {one.chain[-1]: one for one in reversed(view.lineage(kept)) if one.chain} if kept else {}
+    line = view.lineage(kept) if kept else []
+    whose = {one.chain[-1] if one.chain else "": one for one in reversed(line)}
+    if kept is not None:  # a child without a layer of its own stands on its parent's newest
+        whose[kept.chain[-1] if kept.chain else ""] = kept
     for layer in reversed(view.chain(kept)) if kept else ():
-        lines += _box(view, layer, by_layer.get(layer.id), width)
-    base = view.lineage(kept)[0] if kept else None
-    if base is not None:
-        own = None if base.chain else base
-        lines += _box(view, None, own, width)
+        lines += _box(view, layer, whose.get(layer.id), width)
+    if kept is not None:
+        lines += _box(view, None, whose.get(""), width)
     return lines[:-1] if lines and lines[-1] == _ARROW else lines
 
 
