@@ -105,7 +105,7 @@ def compare_command(source: str, other: str | None, as_json: bool) -> int:
     from meta_tui.methods.mc2.history import history
     from meta_tui.methods.mc2.passes import passes
 
-    found = passes(history(recording.events), len(recording.started.stream) or 1)
+    found = passes(history(recording.events))
     if as_json:
         print_json(msgspec.to_builtins(found))
         return 0
@@ -192,7 +192,8 @@ async def _summaries(runs: tuple[str, ...], stream: str | None) -> list[dict[str
 
         for path in store.find_all(runs):
             recording = runlog.read(path)
-            samples = {one.id: one for one in given or session.known_samples(recording.started)}
+            own = session.as_recorded(recording.started, given)
+            samples = {one.id: one for one in own or session.known_samples(recording.started)}
             right = await streams.graded(history(recording.events), samples, execute=execute)
             found.append(streams.summary(path.stem, recording, right))
     return found

@@ -52,7 +52,7 @@ def json_of(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> A
 
 def test_each_pass_says_what_it_gained_lost_and_changed(log: Path) -> None:
     """Pass 1: right are 0, 2, 3 (2 by its last answer, never settled); pass 2: 1, 2, 3."""
-    first, second = passes(history(read(log).events), 4)
+    first, second = passes(history(read(log).events))
     assert (first.batches, first.instances, first.right, first.graded) == ((1, 2), 4, 3, 4)
     assert (second.batches, second.instances, second.right, second.graded) == ((3, 4), 4, 3, 4)
     assert (first.gained, first.lost) == ((), ())
@@ -68,8 +68,8 @@ def test_each_pass_says_what_it_gained_lost_and_changed(log: Path) -> None:
 def test_a_pass_that_is_not_whole_counts_what_is_there(log: Path) -> None:
     events = read(log).events
     last = max(n for n, e in enumerate(events) if getattr(e, "kind", "") == "mro_iter")
-    assert [one.instances for one in passes(history(events[: last + 1]), 4)] == [4, 4]
-    assert passes(history(events[:2]), 4) == ()
+    assert [one.instances for one in passes(history(events[: last + 1]))] == [4, 4]
+    assert passes(history(events[:2])) == ()
 
 
 def test_two_memories_differ_by_role() -> None:

@@ -59,7 +59,7 @@ def test_a_batch_is_counted_over_all_roles() -> None:
     found = history(runlog.read(LOG).events)
     assert [counted(found, batch) for batch in (1, 2, 3)] == ["+4 ~0 -0", "+3 ~0 -1", "+1 ~1 -0"]
     assert counted(History(), 1) == "learned nothing yet"
-    for view in range(4):
+    for view in range(5):
         assert page(History(), 0, view)[0].kind == "notice"
 
 
@@ -73,3 +73,21 @@ async def test_a_stream_opens_its_knowledge_from_the_run_screen():
         await pilot.pause()
         assert isinstance(app.screen, KnowledgeScreen)
         assert app.screen.batches
+
+
+async def test_how_long_rules_live_is_drawn_and_passes_say_what_they_changed() -> None:
+    events = runlog.read(LOG).events
+    app = MetaApp(lambda: KnowledgeScreen(lambda: events, "mc2-digits"), fps=0)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await pilot.press("2")
+        heads = [row for row in app.screen.query_one("#page", Pane).text.split("\n") if "Reasoner, " in row]
+        assert [head.removeprefix("◇ ") for head in heads] == [
+            "███ Reasoner, 3 batches: 1, 2, 3",
+            "█·· Reasoner, 1 batch: 1",
+            "·██ Reasoner, 2 batches: 2, 3",
+        ]
+        await pilot.press("5")
+        text = app.screen.query_one("#page", Pane).text
+        assert "── pass 1: 12 instances, 10 of 12 right ──" in text
+        assert "11 settled at once, 1 restart" in text
+        assert "── Reasoner: 2 added, 0 merged, 0 dropped, 0 kept ──" in text

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from meta_tui.events import Answered, AnyEvent, Replied, Scored, SpanStarted, Stored, parent_span
+from meta_tui.events import Answered, AnyEvent, Replied, RunStarted, Scored, SpanStarted, Stored, parent_span
 from meta_tui.methods.embedding import cosine, hashed
 from meta_tui.methods.mc2.memory import Checklist, Known, Lesson
 from meta_tui.methods.mc2.trace import LETTERS, ROLES, Role
@@ -83,6 +83,8 @@ class History:
     instances: tuple[Instance, ...] = ()
     learning: dict[int, int | None] = field(default_factory=dict)
     """Batch -> completion tokens of distilling and consolidating."""
+    length: int = 1
+    """Questions of the stream: so many instances are one pass."""
 
     def changes(self) -> tuple[Change, ...]:
         """What each batch did to each checklist, in order."""
@@ -184,10 +186,13 @@ class _Reader:
         self._lists: list[tuple[Role, Checklist]] = []
         self._facts: dict[str, _Facts] = {}
         self._learning: dict[int, int | None] = {}
+        self._length = 1
 
     def take(self, event: AnyEvent) -> None:
         """Read one event."""
         match event:
+            case RunStarted():
+                self._length = len(event.stream) or 1
             case SpanStarted(role="instance"):
                 self._facts[event.span] = _Facts(event.name, self._batch)
             case Stored():
@@ -240,7 +245,9 @@ class _Reader:
             )
             for span, f in self._facts.items()
         )  # fmt: skip
-        return History(tuple(self._lessons), tuple(self._lists), instances, dict(self._learning))
+        return History(
+            tuple(self._lessons), tuple(self._lists), instances, dict(self._learning), self._length
+        )
 
 
 def _role(id_: str) -> Role:

@@ -37,13 +37,10 @@ class Pass:
     lost: tuple[str, ...] = ()
 
 
-def passes(found: History, length: int) -> tuple[Pass, ...]:
-    """The passes of a run, in order.
-
-    Args:
-        length: questions of its stream.
-    """
-    parts = [found.instances[at : at + length] for at in range(0, len(found.instances), max(1, length))]
+def passes(found: History) -> tuple[Pass, ...]:
+    """The passes of a run, in order; the last one may not be whole."""
+    starts = range(0, len(found.instances), found.length)
+    parts = [found.instances[at : at + found.length] for at in starts]
     made: list[Pass] = []
     last: Sequence[Instance] = ()
     for number, part in enumerate(parts, 1):

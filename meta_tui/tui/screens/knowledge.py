@@ -13,7 +13,8 @@ from textual.binding import BindingType
 
 from meta_tui.display import one_line
 from meta_tui.events import AnyEvent
-from meta_tui.methods.mc2.history import Change, History, history
+from meta_tui.methods.mc2.history import Change, History, Lifetime, history
+from meta_tui.methods.mc2.passes import Pass, passes
 from meta_tui.methods.mc2.trace import LETTERS, TITLES
 from meta_tui.tui import words
 from meta_tui.tui.keymap import bindings
@@ -24,7 +25,7 @@ from meta_tui.tui.widgets.listing import Part
 Look = Callable[[], Sequence[AnyEvent]]
 """What is known of the run now."""
 
-VIEWS = ("changes", "lifetimes", "retrieved", "instances")
+VIEWS = ("changes", "lifetimes", "retrieved", "instances", "passes")
 
 
 class KnowledgeScreen(PagedScreen):
@@ -41,7 +42,7 @@ class KnowledgeScreen(PagedScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("j k", "Batch"),
-        ("v 1-4", "View"),
+        ("v 1-5", "View"),
         ("/", "Find"),
         ("y", "Copy"),
         ("?", "Help"),
@@ -51,7 +52,8 @@ class KnowledgeScreen(PagedScreen):
         "What a stream learned. On the left its batches: + rules added, ~ merged, - dropped, over all roles, "
         "and how many answers were right where the run was told. On the right what the batch did to each "
         "role's checklist, how long each rule stands, which instances retrieved which rule, or the batch's "
-        "instances: their actions (a accept, p patch, r restart) and quality."
+        "instances: their actions (a accept, p patch, r restart) and quality; or what each pass over the "
+        "stream changed against the one before."
     )
 
     def __init__(self, look: Look, title: str = "") -> None:
@@ -111,7 +113,7 @@ def counted(found: History, batch: int) -> str:
 
 def page(found: History, batch: int, view: int) -> tuple[Block, ...]:
     """The blocks of a view on a batch."""
-    return (_changes, _lifetimes, _retrieved, _instances)[view](found, batch)
+    return (_changes, _lifetimes, _retrieved, _instances, _passes)[view](found, batch)
 
 
 def _changes(found: History, batch: int) -> tuple[Block, ...]:
@@ -139,12 +141,21 @@ def _change(change: Change) -> list[Block]:
 
 
 def _lifetimes(found: History, batch: int) -> tuple[Block, ...]:
+    last = max((after.batch for _, after in found.checklists), default=0)
     return tuple(
-        Block(
-            "stored", (life.rule.text,), f"{TITLES[life.role]}, batches {', '.join(map(str, life.batches))}"
-        )
+        Block("stored", (life.rule.text,), f"{_bar(life, last)} {TITLES[life.role]}, {_batches(life)}")
         for life in found.lifetimes()
     ) or _nothing("no rule yet")
+
+
+def _bar(life: Lifetime, last: int) -> str:
+    """One cell a batch up to the last: █ where the rule stands after it."""
+    first = max(1, last - 39)
+    return "".join("█" if batch in life.batches else "·" for batch in range(first, last + 1))
+
+
+def _batches(life: Lifetime) -> str:
+    return words.count(len(life.batches), "batch", "batches") + f": {', '.join(map(str, life.batches))}"
 
 
 def _retrieved(found: History, batch: int) -> tuple[Block, ...]:
@@ -166,6 +177,24 @@ def _instances(found: History, batch: int) -> tuple[Block, ...]:
             answer = one_line(one.answer or "no answer", 60)
             lines.append(f"{one.sample:<14} {flag:<6} {one.quality or '-'}  {actions:<4} {answer}")
     return (Block("stored", ("\n".join(lines),), f"batch {batch}"),) if lines else _nothing("none yet")
+
+
+def _passes(found: History, batch: int) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    for one in passes(found):
+        graded = f", {one.right} of {one.graded} right" if one.graded else ""
+        blocks.append(
+            Block("round", (f"pass {one.number}: {words.count(one.instances, 'instance')}{graded}",))
+        )
+        facts = [f"{one.settled_at_once} settled at once, {words.count(one.restarts, 'restart')}"]
+        facts += [f"{head}: {', '.join(names)}" for head, names in _turned(one) if names]
+        blocks.append(Block("output", ("\n".join(facts),)))
+        blocks += [block for change in one.changes for block in _change(change)]
+    return tuple(blocks) or _nothing("no pass yet")
+
+
+def _turned(one: Pass) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return ("now right", one.gained), ("now wrong", one.lost)
 
 
 def _nothing(words: str) -> tuple[Block, ...]:
