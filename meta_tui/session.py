@@ -167,6 +167,17 @@ def known_samples(started: RunStarted) -> tuple[Sample, ...]:
     return tuple(one for one in found if family(one.task).question(one) == asked[one.id])
 
 
+def as_recorded(started: RunStarted, samples: Iterable[Sample]) -> tuple[Sample, ...]:
+    """Samples of a file under the names that a stream's log has for their questions: logs that are
+    older than names with the file's digest have plain ones."""
+    by_question = {family(one.task).question(one): one for one in samples}
+    found = [
+        (item.sample, by_question[item.question]) for item in started.stream if item.question in by_question
+    ]
+    plain = [(name, one, msgspec.structs.replace(one, source="")) for name, one in found]
+    return tuple(old if name == old.id else one for name, one, old in plain)
+
+
 @dataclass(frozen=True, slots=True)
 class TaskScorer:
     """Grades the answers of a stream's instances: 1 for a correct one, else 0, and no word more,
@@ -663,7 +674,8 @@ async def resume(
             Renamed(doors.model, name, recording.started.model), doors.code, doors.embedder, doors.scorer
         )
     if recording.started.stream:
-        doors = with_scorer(doors, samples or known_samples(recording.started), recording.started.method)
+        given = as_recorded(recording.started, samples) if samples else known_samples(recording.started)
+        doors = with_scorer(doors, given, recording.started.method)
     return await sources.resume(path, doors, consumers=consumers, stop=stop, fresh=session.fresh)
 
 

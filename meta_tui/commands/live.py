@@ -241,18 +241,23 @@ def stream_samples(text: str | None) -> list[Sample]:
     """The samples that `TASK`, `TASK:A-B` or `FILE:A-B` names, in order."""
     if not text:
         return []
-    from meta_tui.tasks.loaders import samples
-
     task, _, places = text.rpartition(":")
     first, dash, last = places.partition("-")
     if not task or not (dash and first.isdecimal() and last.isdecimal()):
-        return samples(text)
+        return _of_task(text)
     if int(first) > int(last):
         raise UsageError(f"--stream {text}: write the smaller number first")
-    found = samples(task, int(last) + 1)[int(first) : int(last) + 1]
+    found = _of_task(task, int(last) + 1)[int(first) : int(last) + 1]
     if len(found) <= int(last) - int(first):
         raise UsageError(f"--stream {text}: there are only {len(found)} of these samples")
     return found
+
+
+def _of_task(task: str, count: int | None = None) -> list[Sample]:
+    """The samples of a task id, or all of a file of one's own under names of their own."""
+    from meta_tui.tasks import loaders
+
+    return loaders.own(Path(task)) if Path(task).is_file() else loaders.samples(task, count or loaders.COUNT)
 
 
 def _settings(flags: dict[str, Any], model: str = "") -> Settings:

@@ -78,7 +78,9 @@ def label_of(started: RunStarted) -> str:
 
 def finder(files: Iterable[Path] = ()) -> Find:
     """Finds samples by id: in given files, in the evaluation that a log lies in, or among ours."""
-    given = {sample.id: sample for file in files for sample in loaders.read(file)}
+    found = [sample for file in files for sample in loaders.own(file)]
+    given = {msgspec.structs.replace(sample, source="").id: sample for sample in found}
+    given |= {sample.id: sample for sample in found}
 
     def find(started: RunStarted) -> Sample | None:
         if started.sample in given:
