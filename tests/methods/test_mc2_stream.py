@@ -193,16 +193,21 @@ def test_what_a_run_learned_begins_a_later_one(tmp_path: Path) -> None:
     assert [e.id for e in told.stored("batch")] == ["4"]
 
 
-def test_what_is_left_behind_is_what_the_next_batch_would_have_started_from(tmp_path: Path) -> None:
+@pytest.mark.parametrize("variant", ["full", "rmc_micro", "reasoner_updates"])
+def test_what_is_left_behind_is_what_the_next_batch_would_have_started_from(
+    variant: str, tmp_path: Path
+) -> None:
     """12 questions in one run, or 8 and then 4 with what the first run left: the same prompts."""
     log = tmp_path / "run.jsonl"
-    plain = simulated(None)
-    simulated(log, list(range(8)))
-    later = simulated(None, list(range(8, 12)), **as_setting(left_behind(read(log)), "mc2"))
+    plain = simulated(None, variant=variant)
+    simulated(log, list(range(8)), variant=variant)
+    carried = as_setting(left_behind(read(log)), "mc2")
+    later = simulated(None, list(range(8, 12)), variant=variant, **carried)
     assert _prompts(later) == {
         name: keys for name, keys in _prompts(plain).items() if name in _prompts(later)
     }
-    assert knowledge(later) == knowledge(plain)[-6:]
+    assert knowledge(later) == knowledge(plain)[-len(knowledge(later)) :]
+    assert len(knowledge(later)) == {"full": 6, "rmc_micro": 3, "reasoner_updates": 2}[variant]
 
 
 def test_a_score_tells_right_or_wrong_and_not_a_word_more() -> None:
