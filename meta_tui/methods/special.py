@@ -26,9 +26,9 @@ from meta_tui.run import Run
 
 Merge = Literal["all", "summary", "majority"]
 
-FUNCTION, COMMAND, TOOL, MODEL = "function:", "command:", "tool:", "model:"
-"""What begins the name of a model that is really a function, a command, a tool of a server, or a
-model object of the caller's."""
+FUNCTION, COMMAND, MODEL = "function:", "command:", "model:"
+"""What begins the name of a model that is really a function, a command, or a model object of the
+caller's."""
 
 REASON = 1_000
 """Characters of a failure that the Meta Model is shown."""
@@ -36,7 +36,7 @@ REASON = 1_000
 
 def is_program(model: str) -> bool:
     """Whether requests to this model are answered by a program of the user's, not by a model."""
-    return model.startswith((FUNCTION, COMMAND, TOOL))
+    return model.startswith((FUNCTION, COMMAND))
 
 
 class Special(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
