@@ -20,6 +20,7 @@ from meta_tui.events import Replied, Requested, RunStarted, SpanStarted
 from meta_tui.methods.embedding import Vector, cosine, hashed
 from meta_tui.methods.mc2.history import History, Instance, history
 from meta_tui.methods.mc2.method import batch_size
+from meta_tui.methods.prompts import text
 from meta_tui.runlog import Recording, read
 from meta_tui.tasks import Execute, GraderName, Sample, grade
 
@@ -182,13 +183,15 @@ def guide_alignment(recording: Recording) -> list[float]:
 
 
 def _guides(recording: Recording, spans: set[str]) -> dict[str, str]:
-    """Instance span -> the system message of its first Reasoner call."""
+    """Instance span -> the instructions of its first Reasoner call, without the form of the reply,
+    which is the same for all."""
+    form = text("mc2_reasoner_format")
     roles = {e.span: e.role for e in recording.events if isinstance(e, SpanStarted)}
     found: dict[str, str] = {}
     for event in recording.events:
         instance = event.span.partition("/")[0]
         if isinstance(event, Requested) and instance in spans and roles[event.span] == "reasoner":
-            found.setdefault(instance, event.messages[0].content)
+            found.setdefault(instance, event.messages[0].content.removesuffix(form).rstrip())
     return found
 
 

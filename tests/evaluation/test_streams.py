@@ -26,7 +26,6 @@ from meta_tui.methods import build
 from meta_tui.methods.embedding import cosine, hashed
 from meta_tui.methods.mc2.history import alike, change, history
 from meta_tui.methods.mc2.memory import Known
-from meta_tui.methods.prompts import text
 from meta_tui.models.base import Call
 from meta_tui.models.scripted import Line, ScriptedModel
 from meta_tui.run import Doors
@@ -163,8 +162,7 @@ def test_a_guide_that_speaks_of_its_question_is_aligned_with_it(tmp_path: Path) 
 
     log = tmp_path / "run.jsonl"
     solve("mc2", reply, asked, batch=2, log=log)
-    form = text("mc2_reasoner_format")
-    guides = {words: hashed(f": check each {subject}\n\n{form}") for words, subject in subjects.items()}
+    guides = {words: hashed(f": check each {subject}") for words, subject in subjects.items()}
     one, other = subjects
     assert guide_alignment(read(log)) == [
         round(cosine(hashed(one), guides[one]) - cosine(hashed(one), guides[other]), 6),
