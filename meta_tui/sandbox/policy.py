@@ -6,9 +6,12 @@ calls of guards (`guards`); everything else stays native Python.
 
 What it does not cover, on purpose: time, memory, recursion and output (the worker's limits and the
 app's clock do); what a C function does with what it is given (the modules that are offered are
-chosen for that, in `modules`); errors in CPython, numpy or sympy themselves. A policy inside the
-process that it guards is never complete. It makes refusals clear and stops nearly everything; the
-locked process around it is the boundary.
+chosen for that, in `modules`); errors in CPython, numpy or sympy themselves; names in a dictionary
+that a library keeps and passes on as keywords itself (`partial.keywords`). A policy inside the
+process that it guards is never complete: every round of attack on this one has found ways around
+it, most of them where a library hands a program something of its own (a memo, a class, a real
+dictionary). It makes refusals clear and stops nearly everything; the locked process around it is
+the boundary.
 
 Guards have names that no source text can spell (`@get`), so no program can bind one, in whatever
 way Python may learn to bind names.
@@ -27,7 +30,7 @@ from RestrictedPython.transformer import (
     copy_locations,
 )
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Changes with the rules; stands in every result's note."""
 
 GET: Final = "@get"

@@ -308,6 +308,7 @@ def test_the_grammar_reaches_every_statement_and_many_refusals() -> None:
         assert word in texts, word
 
 
+@pytest.mark.timeout(600)
 def test_every_program_compiles_is_refused_by_name_and_line_or_is_no_python() -> None:
     refused = 0
     for text in islice(programs(2), COUNT):
