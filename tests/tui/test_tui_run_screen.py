@@ -3,7 +3,7 @@
 import pytest
 from tui_runs import ASK_CHECK, CHECK
 
-from meta_tui import runlog
+from meta_tui import runlog, store
 from meta_tui.tui.app import MetaApp
 from meta_tui.tui.origin import playback
 from meta_tui.tui.screens.run import RunScreen
@@ -220,3 +220,19 @@ async def test_keys_that_would_mean_two_things_are_said_and_not_taken(run_log, c
         await pilot.press("space")
         assert not app.screen.transport.playing
         assert any("would mean both" in notice.message for notice in app._notifications)
+
+
+async def test_a_summarised_history_and_a_function_that_refused_are_seen(clock):
+    """What was cut stands in the Meta Model's pane, its full text in the pane of the summary."""
+    app = app_for(store.find("history-summarised"), clock, speed=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        panes = app.screen.panes
+        meta, summary = (" ".join(" ".join(panes[span].rows).split()) for span in ("", "4"))
+        assert "4 messages, about 734 tokens, are left out from here on" in meta
+        assert "Write the number as 100a + 10b + c" in summary
+    app = app_for(store.find("timetable-function"), clock, speed=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        refused = "\n".join(app.screen.panes["1"].rows)
+        assert "ValueError: ask for one line at a time" in refused
