@@ -29,8 +29,7 @@ def status(state: RunState, title: str, width: int, base: RunState = EMPTY) -> s
     if base is not EMPTY:
         new = words.count(max(0, state.replies - base.replies), "reply", "replies")
         facts.append(f"new: {new} {new_cost(state, base)}")
-    cost = words.run_cost(state)
-    more = [f"tok {words.run_tokens(state)}", cost if cost.startswith("$") else f"cost {cost}"]
+    more = [f"tok {words.run_tokens(state)}", words.cost_fact(state)]
     return _fit(facts, [*more, *names(state, title)], width)
 
 

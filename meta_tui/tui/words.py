@@ -11,7 +11,18 @@ from meta_tui.display import count, dollars
 from meta_tui.store import RunSummary
 from meta_tui.tui.state import RunState
 
-__all__ = ["GLYPHS", "colour", "cost", "count", "run_cost", "run_tokens", "seconds", "state_word", "when"]
+__all__ = [
+    "GLYPHS",
+    "colour",
+    "cost",
+    "cost_fact",
+    "count",
+    "run_cost",
+    "run_tokens",
+    "seconds",
+    "state_word",
+    "when",
+]
 
 cost = dollars
 """`$0.0410`, `-` where a price is unknown."""
@@ -48,6 +59,12 @@ def colour(state: str) -> str:
 def run_cost(state: RunState) -> str:
     """What a run cost so far: `$0` where nobody was asked, `-` where a price is unknown."""
     return dollars(None if state.unpriced else state.cost)
+
+
+def cost_fact(state: RunState) -> str:
+    """The same among other facts: `$0.0410`, `cost -`."""
+    known = run_cost(state)
+    return known if known.startswith("$") else f"cost {known}"
 
 
 def run_tokens(state: RunState) -> str:

@@ -211,7 +211,7 @@ def _name(recording: Recording) -> str:
 def _totals(recording: Recording) -> str:
     state: RunState = apply_all(EMPTY, recording.events)
     counts = f"{words.count(state.round, 'round')} {words.count(state.calls, 'call')}"
-    return f"{words.state_word(state.status)} {counts} {words.run_cost(state)}"
+    return f"{words.state_word(state.status)} {counts} {words.cost_fact(state)}"
 
 
 def recordings(left: Path, right: Path) -> tuple[Recording, Recording]:

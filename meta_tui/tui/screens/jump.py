@@ -55,7 +55,6 @@ class JumpScreen(ModalScreen[Target | None]):
     """Letters over the screen below; gives the target whose letter was pressed, or None."""
 
     DEFAULT_CSS = """
-    JumpScreen { background: $background 40%; }
     JumpScreen Static {
         position: absolute; width: 3; height: 1;
         background: $run; color: $background; text-style: bold;

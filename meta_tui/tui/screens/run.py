@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
@@ -300,7 +300,7 @@ class RunScreen(Screen[int]):
     def _captions(self, state: RunState) -> None:
         for number, (pane, span) in enumerate(self._pairs(state), 1):
             facts = self._facts(span) if span.id else self._root_facts(state, span)
-            pane.caption(self._caption(str(number), span, pane, instance_of(state, span)), facts)
+            pane.caption(self._caption(str(number), span, instance_of(state, span)), facts)
 
     def _side_size(self) -> tuple[int, int]:
         """Cells of the area of the parts, worked out from the screen's: a layout that is still to
@@ -331,14 +331,13 @@ class RunScreen(Screen[int]):
         texts = (one_line(block.text, 200) for block in reversed(span.blocks))
         last = next((text for text in texts if text), "")
         head = f"{'  ' * (depth(span.id) - 1)}{glyph} {one_line(span.name, 40)}"
-        return [(head, colour), (f"  {word}  {last}"[: max(0, width - cell_len(head))], "quiet")]
+        return [(head, colour), ("  " + _fitted(f"{word}  {last}", width - cell_len(head) - 2), "quiet")]
 
-    def _caption(self, number: str, span: SpanView, pane: Pane, instance: str) -> str:
+    def _caption(self, number: str, span: SpanView, instance: str) -> str:
         glyph = words.GLYPHS[span.phase][0]
-        mark = "> " if pane.has_focus else ""
         where = f" · {one_line(instance, 30)}" if instance else ""
         where += f" · round {span.round}" if span.round and span.id else ""
-        return f"{mark}{number} {glyph} {one_line(span.name, 50) or 'run'}{where}"
+        return f"{number} {glyph} {one_line(span.name, 50) or 'run'}{where}"
 
     def _facts(self, span: SpanView) -> str:
         if span.phase in ("running", "retrying"):
@@ -401,10 +400,6 @@ class RunScreen(Screen[int]):
         panes = list(self.panes.values())
         if number <= len(panes):
             panes[number - 1].focus()
-
-    def on_descendant_focus(self) -> None:
-        """The focused pane says so in its title, at once."""
-        self.call_next(self._captions, self.state)
 
     def on_listing_chosen(self, message: Listing.Chosen) -> None:
         """A row becomes a pane."""
@@ -665,6 +660,13 @@ class RunScreen(Screen[int]):
     def _moved(self) -> None:
         self._before = self._clock()
         self.flush()
+
+
+def _fitted(text: str, cells: int) -> str:
+    """A text on so many cells, its cut shown."""
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, cells - 1) + "…" if cells > 0 else ""
 
 
 def _coloured(lines: list[list[timeline.Part]]) -> Content:

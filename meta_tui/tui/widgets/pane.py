@@ -119,10 +119,20 @@ class Pane(Widget, can_focus=True):
         """The words in the border; `title` must not be empty."""
         if title != self._title:
             self._title = title
-            self.border_title = Content(title)
+            self._entitle()
         if facts != self._facts:
             self._facts = facts
             self.border_subtitle = Content(facts) if facts else None
+
+    def _entitle(self) -> None:
+        """The focused pane says so with a sign, never by colour alone."""
+        if self._title:
+            self.border_title = Content(f"> {self._title}" if self.has_focus else self._title)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Say so in the title, at once."""
+        super().watch_has_focus(has_focus)
+        self._entitle()
 
     def clear(self) -> None:
         """Nothing, at the top, following."""
