@@ -240,7 +240,7 @@ class Plain:
         made_from = f" ← {', '.join(map(clean, event.inputs))}" if event.inputs else ""
         head = f"{clean(f'{event.kind} {event.id}'.strip())}{made_from}"
         text = event.title or event.body
-        if self._chains is not None and not self.brief:
+        if self._chains is not None and not (self.brief and event.title):
             from meta_tui.evaluation.chain_text import told_of
 
             text = told_of(self._chains.view, event)

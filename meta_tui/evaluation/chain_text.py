@@ -285,7 +285,7 @@ def state_of(view: ChainView, attempt: Attempt) -> tuple[str, str, str]:
     if kept is not None:
         return MARKS[view.verdict(kept)] if kept.parent in view.candidates else ("○", "seed", "quiet")
     if attempt.refused:
-        return "■", "refused by the gate", "wait"
+        return "■", "gate refused", "wait"
     if attempt.given:
         return "◇", "given", "hit"
     if attempt.empty:
