@@ -86,6 +86,15 @@ def from_tables(tables: Mapping[str, Mapping[str, Any]]) -> tuple[Expert, ...]:
     return tuple(from_table(name, fields) for name, fields in tables.items())
 
 
+def allowed(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The tables without those that a project's file may not have run."""
+    return {
+        name: fields
+        for name, fields in tables.items()
+        if not (fields.get("project") and (fields.get("function") or fields.get("command")))
+    }
+
+
 def from_table(name: str, fields: Mapping[str, Any]) -> Expert:
     """One expert of the settings; see `from_tables`."""
     try:

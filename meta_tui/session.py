@@ -428,7 +428,11 @@ class Session:
             experts.check_present(method_settings, self._experts())
 
     def _experts(self) -> Sequence[Expert]:
-        return experts.from_tables(self.settings.experts) if self.cast is None else self.cast
+        """Who may be asked; a method that consults nobody has nothing of the settings imported."""
+        if self.cast is not None:
+            return self.cast
+        has_experts = "experts" in methods.method_class(self.settings.method).__struct_fields__
+        return experts.from_tables(experts.allowed(self.settings.experts)) if has_experts else ()
 
     def _model(self) -> Model:
         from meta_tui.models.limits import Budgeted

@@ -68,9 +68,10 @@ def test_an_expert_of_the_settings_is_consulted_and_its_run_replays_without_it(
 
 
 def test_methods_that_consult_no_experts_leave_them_alone() -> None:
-    store.home().config.write_text(SHELL)
     model = script(FINAL)
-    assert main(["solve", "q", "--model", model, "--method", "standard", "--plain"]) == 0
+    for place in (store.home().config, Path("meta-tui.toml")):
+        place.write_text('[experts."Expert Search"]\nfunction = "nowhere:at_all"\n')
+        assert main(["solve", "q", "--model", model, "--method", "standard", "--plain"]) == 0
 
 
 def test_a_function_of_the_settings_is_imported_by_its_path(
