@@ -197,6 +197,11 @@ def test_b5_the_ledger_is_the_count_of_requests_after_every_cycle(example: Ran) 
     assert [b for b in looked if b not in (18, 9, 3)] == [20, 13, 5, 1]
 
 
+def test_the_state_of_a_cycle_is_the_last_reply_of_assess_not_a_tool_call_before_it(example: Ran) -> None:
+    """Assess of cycle 1 writes a note first."""
+    assert example.trace.state_sizes == tuple(len(str(WORKED["assess"][n])) for n in (0, 2, 3))
+
+
 @pytest.mark.parametrize(("budget", "calls"), [(5, 9), (4, 9), (1, 9), (9, 9), (10, 18)])
 def test_b6_a_batch_larger_than_the_rest_runs_and_no_further_cycle_begins(budget: int, calls: int) -> None:
     """4 calls and 5 workers a cycle; whatever is left of b when a batch begins, the batch ends."""
