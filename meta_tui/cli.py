@@ -167,17 +167,23 @@ def _fit_streams() -> None:
     """Write letters instead of signs where the terminal's locale, or the encoding, has no signs."""
     import os
 
-    from meta_tui.commands.output import Letters
     from meta_tui.display import speaks_unicode
 
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if not isinstance(stream, io.TextIOWrapper) or isinstance(stream, Letters):
+        if not isinstance(stream, io.TextIOWrapper):
             continue
         if not stream.encoding.lower().startswith("utf"):
             stream.reconfigure(errors="replace")
         if stream.isatty() and not speaks_unicode(os.environ):
-            setattr(sys, name, Letters(stream.buffer, encoding="utf-8", line_buffering=True))
+            _in_letters(name, stream)
+
+
+def _in_letters(name: str, stream: io.TextIOWrapper) -> None:
+    from meta_tui.commands.output import Letters  # which loads more than `--help` wants to wait for
+
+    if not isinstance(stream, Letters):
+        setattr(sys, name, Letters(stream.buffer, encoding="utf-8", line_buffering=True))
 
 
 def _silence_stdout() -> None:
