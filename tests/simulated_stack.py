@@ -60,8 +60,11 @@ class Worth:
 class SimulatedStack:
     """Answers as the solver and as Omega."""
 
-    def __init__(self, seed: int = 0, overdoes: float = OVERDOES, categories: int = 4) -> None:
+    def __init__(
+        self, seed: int = 0, overdoes: float = OVERDOES, categories: int = 4, gives_up: float = 0.5
+    ) -> None:
         self._seed = seed
+        self._gives_up = gives_up
         self._overdoes = overdoes
         self._categories = categories
 
@@ -108,7 +111,7 @@ class SimulatedStack:
     def _lacking(self, asked: str, injected: str, chance: random.Random) -> str | None:
         rows = [f"k{int(task) % self._categories}" for task, _ in _ROW.findall(asked)]
         missing = [category for category in rows if f"[use {category}]" not in injected]
-        if not missing and chance.random() < 0.5:
+        if not missing and chance.random() < self._gives_up:
             return None
         others = [f"k{n}" for n in range(self._categories) if f"[use k{n}]" not in injected]
         return (missing or others or [None])[0]

@@ -27,12 +27,12 @@ from msgspec.structs import replace
 from meta_tui.chat import CodeResult, Program, Reply, ToolCall, canonical_json
 from meta_tui.errors import CallFailed, UsageError
 from meta_tui.events import AnyEvent, FailureKind, How, RunStarted, SpanStarted, StreamItem
-from meta_tui.methods import build
+from meta_tui.methods import build, method_class
 from meta_tui.models.base import Answer, Attempt, Call, CodeRunner, Model, Tell
 from meta_tui.models.scripted import Line, ScriptedModel
-from meta_tui.run import Doors, RunResult
+from meta_tui.run import Doors, Method, RunResult
 from meta_tui.sandbox import Sandbox
-from meta_tui.session import TaskScorer
+from meta_tui.session import with_scorer
 from meta_tui.sources import header, live
 from meta_tui.tasks import Sample, family
 from meta_tui.tasks.loaders import sample
@@ -51,6 +51,9 @@ START = 1_796_032_800
 """Seconds since the epoch at which every story is said to begin."""
 RAN = How(note="run when this cassette was written")
 
+SETTLED = 100
+"""Turns of the event loop after which nothing more follows from a program's result."""
+
 META = "Meta Model"
 RULE = "=== "
 
@@ -68,6 +71,8 @@ class Cassette:
     """Samples, for a method that solves them in one run."""
     sample: str = ""
     """The shipped sample that the story solves; its question is the story's."""
+    seed: int = 0
+    """Of the method's own chance."""
 
 
 CASSETTES = (
@@ -248,6 +253,23 @@ STREAMS = (
         {"batch": 4},
         tuple(f"theorem:{n}" for n in (6, 14, 19, 24, 2, 4, 12, 16, 13, 18, 22, 23)),
     ),
+    Cassette(
+        "layers-linear",
+        "Three layers around a solver: a gain, a directive that goes too far, and its repair",
+        "opt",
+        "meta_n",
+        {"patience": 2, "max_depth": 4, "held_out": 2, "script_seconds": 2.0},
+        tuple(f"opt:{n}" for n in (1, 12, 4, 20, 0, 18, 16, 23)),
+    ),
+    Cassette(
+        "layers-evolution",
+        "An archive of stacks: a layer that wins one kind of task and loses another is bred from and repaired",
+        "opt",
+        "meta_n",
+        {"mode": "evolutionary", "iterations": 5, "patience": 2, "gate": True},
+        tuple(f"opt:{n}" for n in (1, 12, 4, 20, 0, 18)),
+        seed=0,
+    ),
 )
 """Runs over many samples: instances of a batch speak at once, so their order is not a story's."""
 
@@ -402,33 +424,100 @@ class Chorus:
         return [who for teller in self._tellers.values() for who in teller.left()]
 
 
+class Stack:
+    """One storyteller for each task of each candidate, and one for Omega.
+
+    A story of layers has sections: `=== Omega`, whose parts follow in their order, `=== Candidate C1`
+    and `=== Held out C1`, whose parts are named by the samples (several on a line) that they answer.
+    """
+
+    def __init__(self, parts: list[Part], clock: Clock) -> None:
+        voices: dict[str, list[Part]] = {}
+        section = ""
+        for part in parts:
+            if part.who == "Omega" or part.who.startswith(("Candidate ", "Held out ")):
+                section = part.who
+            elif section == "Omega":
+                voices.setdefault(section, []).append(part)
+            else:
+                for name in part.who.split():
+                    voices.setdefault(f"{section} {name}", []).append(Part(name, part.text))
+        self._tellers = {voice: Storyteller(own, clock) for voice, own in voices.items()}
+        self._sections: dict[str, str] = {}
+
+    def watch(self, event: AnyEvent) -> None:
+        """Note which span belongs to which section."""
+        names = {"candidate": "Candidate", "held_out": "Held out"}
+        if isinstance(event, SpanStarted) and event.role in names:
+            self._sections[event.span] = f"{names[event.role]} {event.name}"
+
+    async def answer(self, call: Call, tell: Tell) -> Answer:
+        """The reply that the story has for this voice."""
+        section = self._sections.get(call.span.rpartition("/")[0], "")
+        voice = f"{section} {call.name}" if section else "Omega"
+        if voice not in self._tellers:
+            raise UsageError(f"{voice} is asked, and the story has no such part")
+        return await self._tellers[voice].answer(call, tell)
+
+    def left(self) -> list[str]:
+        """Who has not spoken yet."""
+        return [who for teller in self._tellers.values() for who in teller.left()]
+
+
 class PacedCode:
-    """The sandbox, with time passing as the story has it and nothing said about this machine."""
+    """The sandbox, with time passing as the story has it and nothing said about this machine. One
+    program after the other, so that the log's lines have the same order everywhere."""
 
     def __init__(self, code: CodeRunner, clock: Clock) -> None:
         self._code = code
         self._clock = clock
+        self._turn = asyncio.Lock()
 
     async def execute(self, program: Program) -> tuple[CodeResult, How]:
         """The result of really running the program."""
-        result, _ = await self._code.execute(program)
+        await self._turn.acquire()
+        try:
+            result, _ = await self._code.execute(program)
+        finally:
+            self._later = asyncio.create_task(self._next())
         self._clock.wait(program.limits.seconds if result.status == "timeout" else 0.2)
         return result, RAN
+
+    async def _next(self) -> None:
+        """Let the next program begin when all that follows from this one has happened."""
+        for _ in range(SETTLED):
+            await asyncio.sleep(0)
+        self._turn.release()
 
 
 def first_line(cassette: Cassette, question: str) -> RunStarted:
     """The first event of a cassette; it says that it is written and how."""
     started = header(
-        build(cassette.method, cassette.settings),
+        method_of(cassette),
         question,
         model=MODEL,
         origin="written",
         note=f"{cassette.shows}. {NOTE}",
         task=cassette.task,
         sample=cassette.sample,
+        seed=cassette.seed,
         stream=tuple(StreamItem(one.id, family(one.task).question(one)) for one in samples(cassette)),
     )
     return msgspec.structs.replace(started, tool=TOOL)
+
+
+def method_of(cassette: Cassette) -> Method:
+    """The method of a cassette, with what it must know of the samples of its stream."""
+    known = getattr(method_class(cassette.method), "prepared", None)
+    facts = known(samples(cassette)) if known and cassette.stream else {}
+    return build(cassette.method, facts | dict(cassette.settings))
+
+
+def voices(cassette: Cassette, parts: list[Part], clock: Clock) -> Storyteller | Chorus | Stack:
+    """Whoever tells the story of a cassette."""
+    if cassette.method == "meta_n":
+        return Stack(parts, clock)
+    return Chorus(parts, clock) if cassette.stream else Storyteller(parts, clock)
 
 
 def asked(name: str) -> str:
@@ -458,16 +547,16 @@ async def write(cassette: Cassette, folder: Path, code: CodeRunner) -> RunResult
     if cassette.sample and question != asked(cassette.sample):
         raise UsageError(f"{cassette.name}: the story must ask what {cassette.sample} asks")
     clock = Clock(START)
-    teller = Chorus(parts, clock) if cassette.stream else Storyteller(parts, clock)
+    teller = voices(cassette, parts, clock)
     path = folder / f"{cassette.name}.jsonl"
     partial = path.with_suffix(".partial")
     partial.unlink(missing_ok=True)
     result = await live(
-        build(cassette.method, cassette.settings),
+        method_of(cassette),
         first_line(cassette, question),
-        Doors(teller, PacedCode(code, clock), scorer=TaskScorer({one.id: one for one in samples(cassette)})),
+        with_scorer(Doors(teller, PacedCode(code, clock)), samples(cassette), cassette.method),
         log=partial,
-        consumers=[teller.watch] if isinstance(teller, Chorus) else (),
+        consumers=() if isinstance(teller, Storyteller) else [teller.watch],
         clock=clock,
     )
     if left := teller.left():
