@@ -161,7 +161,8 @@ async def print_report(folder: Path, grader: str, form: str, out: Path | None) -
     plan = cells.read_plan(folder)
     summary = report.summary(plan, rows, grader)
     plots = await _plots(folder, plan, summary, form)
-    title = f"{', '.join(plan.tasks)}: {', '.join(summary['methods'])}"
+    named = summary["methods"] if len(summary["methods"]) <= 4 else [f"{len(summary['methods'])} variants"]
+    title = f"{', '.join(plan.tasks)}: {', '.join(named)}"
     makers: dict[str, Callable[[], str]] = {
         "text": lambda: _text(summary),
         "md": lambda: pages.markdown(summary),

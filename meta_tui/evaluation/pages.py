@@ -32,6 +32,9 @@ from meta_tui.evaluation.report import (
 )
 from meta_tui.evaluation.results import Row
 
+LABEL = 64
+"""Characters of a label at most."""
+
 INKS = ("#005A8C", "#A34700", "#00664A", "#8F3F73", "#7A5400", "#3B3B98", "#5C5C5C", "#B00020")
 """Colours of methods: dark enough for white paper, told apart without red and green."""
 
@@ -206,7 +209,7 @@ _HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>TIT
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1a1a1a;background:#fff}
 pre{white-space:pre-wrap;font-size:13px}table{border-collapse:collapse;margin:1rem 0;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;border-bottom:1px solid #ddd}
 td{font-variant-numeric:tabular-nums}svg{max-width:100%;height:auto}h2{margin-top:2.2rem}
-.key{display:inline-block;width:.8em;height:.8em;margin:0 .35em 0 1em}
+.name{display:inline-block}.key{display:inline-block;width:.8em;height:.8em;margin:0 .35em 0 1em}
 @media(prefers-color-scheme:dark){body{background:#fff}}
 </style></head><body>"""
 
@@ -216,8 +219,8 @@ def _text(text: str) -> str:
 
 
 def _legend(inks: dict[str, str]) -> str:
-    keys = "".join(f'<span class="key" style="background:{ink}"></span>{_text(m)}' for m, ink in inks.items())
-    return f"<p>{keys}</p>"
+    keys = [f'<span class="key" style="background:{ink}"></span>{_text(m)}' for m, ink in inks.items()]
+    return "<p>" + " ".join(f'<span class="name">{key}</span>' for key in keys) + "</p>"
 
 
 def _html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -235,12 +238,12 @@ def _svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
 
 def _bars(table: Sequence[dict[str, Any]], inks: dict[str, str]) -> str:
     """One bar a line of the table, with its interval and its number."""
-    parts, left, wide = [], 260.0, 560.0
-    for i, row in enumerate(table):
+    labels = _labels(table)
+    parts, left, wide = [], 7.2 * max(map(len, labels), default=0) + 16, 560.0
+    for i, (row, label) in enumerate(zip(table, labels, strict=True)):
         y, value = 8.0 + 22 * i, row["accuracy"] or 0.0
         ink = inks[row["method"]]
-        label = f"{row['task']} · {row['method']} · {row['model']}"
-        parts.append(f'<text x="{left - 8:g}" y="{y + 12:g}" text-anchor="end">{_text(label[:44])}</text>')
+        parts.append(f'<text x="{left - 8:g}" y="{y + 12:g}" text-anchor="end">{_text(label)}</text>')
         parts.append(
             f'<rect x="{left:g}" y="{y:g}" width="{wide * value:.1f}" height="15" fill="{ink}" opacity="0.75"/>'
         )
@@ -250,7 +253,16 @@ def _bars(table: Sequence[dict[str, Any]], inks: dict[str, str]) -> str:
                 f'<path d="M{low:.1f} {y + 7.5:g}H{high:.1f}M{low:.1f} {y + 3:g}v9M{high:.1f} {y + 3:g}v9" stroke="#111" fill="none"/>'
             )
         parts.append(f'<text x="{left + wide + 10:g}" y="{y + 12:g}">{percent(row["accuracy"])}</text>')
-    return _svg(900, 16 + 22 * len(table), parts, "Accuracy by task, method and model")
+    return _svg(left + wide + 80, 16 + 22 * len(table), parts, "Accuracy by task, method and model")
+
+
+def _labels(table: Sequence[dict[str, Any]]) -> list[str]:
+    """What stands before each bar: task and method, the model where there are several; long ones
+    are cut in the middle, because variants of a method differ at their ends."""
+    several = len({row["model"] for row in table}) > 1
+    found = [[row["task"], row["method"], *([row["model"]] if several else [])] for row in table]
+    labels = [" · ".join(parts) for parts in found]
+    return [one if len(one) <= LABEL else f"{one[:24]}…{one[25 - LABEL :]}" for one in labels]
 
 
 def _scatter(table: Sequence[dict[str, Any]], inks: dict[str, str]) -> str:
