@@ -28,6 +28,9 @@ STAGE_INKS = {
     "worker": INKS[1],
 }
 
+LONGEST = 60
+"""Characters of a name before a bar."""
+
 LEFT, TOP, WIDE, HIGH = 56.0, 12.0, 560.0, 240.0
 
 
@@ -142,12 +145,12 @@ def _path(frame: _Frame, points: Sequence[Point], steps: bool) -> str:
 
 def bars(rows: Sequence[tuple[str, float | None, str]], label: str, most: float = 1.0) -> str:
     """One bar a row (name, value from -most to most, words); "-" where there is none."""
-    parts, left, wide = [], 260.0, 420.0
+    parts, left, wide = [], _room(name for name, _, _ in rows), 420.0
     zero = left + (wide / 2 if any((v or 0) < 0 for _, v, _ in rows) else 0)
     scale = (left + wide - zero) / (most or 1.0)
     for number, (name, value, words) in enumerate(rows):
         y = 8.0 + 22 * number
-        parts.append(_label(left - 8, y + 12, name[:44], "end"))
+        parts.append(_label(left - 8, y + 12, name[:LONGEST], "end"))
         if value is not None:
             x = min(zero, zero + scale * value)
             parts.append(
@@ -155,25 +158,30 @@ def bars(rows: Sequence[tuple[str, float | None, str]], label: str, most: float 
             )
         parts.append(_label(left + wide + 8, y + 12, words))
     parts.append(f'<path d="M{zero:g} 4v{22 * len(rows) + 4:g}" stroke="#999"/>')
-    return svg(860, 16 + 22 * len(rows), parts, label)
+    return svg(left + wide + 180, 16 + 22 * len(rows), parts, label)
+
+
+def _room(names: Iterable[str]) -> float:
+    """Width for names that end where bars begin."""
+    return 7.2 * min(LONGEST, max(map(len, names), default=0)) + 16
 
 
 def funnel(rows: Sequence[tuple[str, int, int, int]]) -> str:
     """For each (name, runs, covered, submitted correct) three bars that get shorter."""
-    parts = []
+    parts, left = [], _room(name for name, *_ in rows)
     most = max((n for _, n, _, _ in rows), default=1) or 1
     for number, (name, n, covered, correct) in enumerate(rows):
         y = 8.0 + 52 * number
-        parts.append(_label(252, y + 26, name[:44], "end"))
+        parts.append(_label(left - 8, y + 26, name[:LONGEST], "end"))
         for step, (word, count) in enumerate(
             (("runs", n), ("covered", covered), ("submitted correct", correct))
         ):
             parts.append(
-                f'<rect x="260" y="{y + 15 * step:g}" width="{380 * count / most:.1f}" height="13" '
+                f'<rect x="{left:.1f}" y="{y + 15 * step:g}" width="{380 * count / most:.1f}" height="13" '
                 f'fill="{_ink(number)}" opacity="{0.35 + 0.25 * step:g}"/>'
             )
-            parts.append(_label(268 + 380 * count / most, y + 15 * step + 11, f"{count} {word}"))
-    return svg(860, 16 + 52 * len(rows), parts, "From runs to covered to submitted correct")
+            parts.append(_label(left + 8 + 380 * count / most, y + 15 * step + 11, f"{count} {word}"))
+    return svg(left + 580, 16 + 52 * len(rows), parts, "From runs to covered to submitted correct")
 
 
 def memory_bars(found: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
@@ -281,11 +289,9 @@ def section(groups: Sequence[Mapping[str, Any]], runs: Sequence[Run] = ()) -> st
     """
     if not groups:
         return ""
-    at = [(f"{g['label']} B={g['budget']}", g) for g in groups]
+    at = [(_named(g, groups), g) for g in groups]
     pieces = [
-        ("Calls used against allowance", used_against_allowance(_by_budget(groups, "calls"))),
-        ("Score against allowance", score_against_allowance(_by_budget(groups, "score"))),
-        ("Coverage(k)", coverage_curves({n: [Point(k, c) for k, c in g["coverage_curve"]] for n, g in at})),
+        *_curves_of_each(groups),
         ("Type-2 AUC", bars(_auc_rows(at), "Type-2 AUC of confidence and verdict")),
         (
             "Frontier selection gain",
@@ -303,6 +309,33 @@ def section(groups: Sequence[Mapping[str, Any]], runs: Sequence[Run] = ()) -> st
         name = f"{run.trace.method} {run.trace.sample}".strip()
         pieces += [(f"Artifacts: {name}", graph(run)), (f"Budget: {name}", strip(run))]
     return "".join(f"<h3>{_text(head)}</h3>{plot}" for head, plot in pieces)
+
+
+def _curves_of_each(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The curves against calls, for each task and model apart: points of two tasks make no line."""
+    places: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for group in groups:
+        places.setdefault((group.get("task", ""), group.get("model", "")), []).append(group)
+    pieces = []
+    for (task, model), own in places.items():
+        where = [task] if len({t for t, _ in places}) > 1 else []
+        where += [model] if len({m for _, m in places}) > 1 else []
+        end = f": {', '.join(where)}" if where else ""
+        covered = {
+            f"{g['label']} B={g['budget']}": [Point(k, c) for k, c in g["coverage_curve"]] for g in own
+        }
+        pieces += [
+            (f"Calls used against allowance{end}", used_against_allowance(_by_budget(own, "calls"))),
+            (f"Score against allowance{end}", score_against_allowance(_by_budget(own, "score"))),
+            (f"Coverage(k){end}", coverage_curves(covered)),
+        ]
+    return pieces
+
+
+def _named(group: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> str:
+    """Label and budget of a group, with task and model where there are several."""
+    parts = [name for name in ("task", "model") if len({g.get(name) for g in groups}) > 1]
+    return " ".join([group["label"], f"B={group['budget']}", *(str(group.get(name)) for name in parts)])
 
 
 def _by_budget(groups: Sequence[Mapping[str, Any]], name: str) -> dict[str, list[Point]]:

@@ -111,10 +111,14 @@ def test_the_report_draws_calls_and_score_against_allowance_for_all_of_them(fold
     out = folder.parent / "page.html"
     CliRunner().invoke(cli, ["report", str(folder), "--format", "html", "--out", str(out)])
     page = out.read_text(encoding="utf-8")
-    for head in ("Calls used against allowance", "Score against allowance", "Coverage(k)", "Funnel"):
-        assert f"<h3>{head}</h3>" in page
-    plot = page.partition("<h3>Score against allowance</h3>")[2].partition("</svg>")[0]
-    assert all(f">{label}</text>" in plot for label in LABELS)
+    for head in ("Calls used against allowance", "Score against allowance", "Coverage(k)"):
+        assert f"<h3>{head}: grids</h3>" in page
+        assert f"<h3>{head}: theorem</h3>" in page
+    assert "<h3>Funnel</h3>" in page
+    for task in ("grids", "theorem"):
+        plot = page.partition(f"<h3>Score against allowance: {task}</h3>")[2].partition("</svg>")[0]
+        assert all(f">{label}</text>" in plot for label in LABELS)
+        assert plot.count("<circle") == len(LABELS) * len(BUDGETS)
     out = folder.parent / "report.json"
     CliRunner().invoke(cli, ["report", str(folder), "--format", "json", "--out", str(out)])
     assert len(json.loads(out.read_text())["diagnostics"]) == 36
