@@ -165,3 +165,31 @@ def test_pure_modules_know_no_widget_and_no_clock(name):
     assert "time.time(" not in source
     assert "monotonic" not in source
     assert "open(" not in source
+
+
+@pytest.mark.parametrize("first", ["run", "home", "compare", "program", "missing", "inspect"])
+async def test_every_action_of_a_screen_is_in_the_command_palette(first):
+    from test_tui_goldens import SCREENS
+
+    from meta_tui.tui.app import MetaApp
+
+    app = MetaApp(SCREENS["run-end" if first == "run" else first], fps=0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        wanted = [keymap.KEYS[name] for name in (*app.screen.ACTIONS, "jump", "wrap", "settings", "theme")]
+        assert {f"{key.hint}  ({key.shown})" for key in wanted} <= set(titles)
+
+
+async def test_the_screen_below_is_seen_through_the_letters():
+    from test_tui_goldens import SCREENS
+
+    from meta_tui.tui.app import MetaApp
+
+    app = MetaApp(SCREENS["home"], fps=0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+o")
+        await pilot.pause()
+        assert app.screen.styles.background.a == 0
