@@ -56,17 +56,34 @@ class Slot:
         return min(length, PIECE * max(0, int(share * (pieces + 1))))
 
 
+class Schedule:
+    """The slots of events that still come: each is worked out once.
+
+    Attributes:
+        slots: of every event so far, in order.
+        ends: their ends, in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.slots: list[Slot] = []
+        self.ends: list[float] = []
+        self._before: float | None = None
+
+    def take(self, event: AnyEvent) -> None:
+        """One more event."""
+        now = self.ends[-1] if self.ends else 0.0
+        slot = Slot(now, now + _gap(event, self._before))
+        self._before = event.at if event.at is not None else self._before
+        self.slots.append(slot)
+        self.ends.append(slot.at)
+
+
 def slots(events: Sequence[AnyEvent]) -> list[Slot]:
     """The slot of every event, in order."""
-    found: list[Slot] = []
-    now = 0.0
-    before: float | None = None
+    schedule = Schedule()
     for event in events:
-        gap = _gap(event, before)
-        before = event.at if event.at is not None else before
-        found.append(Slot(now, now + gap))
-        now += gap
-    return found
+        schedule.take(event)
+    return schedule.slots
 
 
 def beats(events: Sequence[AnyEvent]) -> Iterator[Beat]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 
 from meta_tui.tui.state import SpanView
 
@@ -43,8 +44,8 @@ def arrange(spans: Sequence[SpanView], chosen: str | None, width: int, height: i
         spare = height - min(len(spans) - room, rows_shown(height))
         room = max(1, min(POOL, columns * max(1, spare // LOWEST)))
     roles = _roles(spans, _instance(spans, chosen))
-    ranked = sorted(enumerate(spans), key=lambda pair: (-_rank(pair[1], chosen, roles), -pair[0]))
-    kept = {span.id for _, span in ranked[:room]}
+    ranked = nlargest(room, enumerate(spans), key=lambda pair: (_rank(pair[1], chosen, roles), pair[0]))
+    kept = {span.id for _, span in ranked}
     others = [span.id for span in spans if span.id in kept and span.id not in roles]
     panes = (*(id_ for id_ in roles if id_ in kept), *others)
     rows = tuple(span.id for span in spans if span.id not in kept)
@@ -59,15 +60,17 @@ def rows_shown(height: int) -> int:
 def _instance(spans: Sequence[SpanView], chosen: str | None) -> str:
     """The instance that has the panes; "" where no instance is under way or chosen."""
     instances = [span for span in spans if span.role == "instance"]
-    picked = next((span.id for span in instances if f"{chosen or ''}/".startswith(f"{span.id}/")), "")
-    if picked or chosen:
-        return picked
+    if chosen:
+        return next((span.id for span in instances if f"{chosen}/".startswith(f"{span.id}/")), "")
     return next((span.id for span in instances if span.phase in ("running", "retrying")), "")
 
 
 def _roles(spans: Sequence[SpanView], instance: str) -> tuple[str, ...]:
     """The latest part of each name in an instance, in the order in which the names first came."""
-    own = [span for span in spans if instance and span.id.startswith(f"{instance}/")]
+    if not instance:
+        return ()
+    inside = f"{instance}/"
+    own = [span for span in spans if span.id.startswith(inside)]
     return tuple({span.name: span.id for span in own}.values())
 
 
@@ -76,4 +79,4 @@ def _rank(span: SpanView, chosen: str | None, roles: Sequence[str]) -> int:
         return 3
     if span.id in roles:
         return 2
-    return int(any(block.open for block in span.blocks[-3:]))
+    return int(span.phase != "done" and any(block.open for block in span.blocks[-3:]))

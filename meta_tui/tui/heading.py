@@ -79,8 +79,8 @@ def track(hand: Transport, width: int) -> str:
     scale = (width - 1) / length
     done = width if hand.following else round(hand.time * scale)
     cells = ["━" if i <= done else "─" for i in range(width)]
-    for kind, mark in ((Replied, "•"), (RoundStarted, "┃")):
-        for place in tape.marks(kind):
+    for places, mark in ((tape.marks(Replied), "•"), (tape.marks(RoundStarted), "┃")):
+        for place in places:
             cells[round(tape.time(place) * scale)] = mark
     if not hand.following:
         cells[min(done, width - 1)] = "◉"

@@ -8,6 +8,7 @@ no widget, no colour. Text stays as the model wrote it; whoever paints it cleans
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -259,7 +260,12 @@ def _applied(state: RunState, event: AnyEvent) -> RunState:
 
 def in_order(state: RunState) -> list[SpanView]:
     """The parts of a run as a tree: the same however parallel parts happened to interleave."""
-    return sorted(state.spans.values(), key=lambda span: [int(n) for n in span.id.split("/") if n.isdigit()])
+    return sorted(state.spans.values(), key=lambda span: _numbers(span.id))
+
+
+@lru_cache(1 << 16)
+def _numbers(span: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in span.split("/") if n.isdigit())
 
 
 def instance_of(state: RunState, span: SpanView) -> str:

@@ -9,14 +9,16 @@ up to it shows. No clock is read here: whoever owns one calls `advance(seconds)`
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from meta_tui.events import AnyEvent, Delta, Replied, RoundStarted, RunFinished
-from meta_tui.playback import Slot, slots
+from meta_tui.playback import Schedule, Slot
 from meta_tui.tui.state import EMPTY, RunState, apply, troubled
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 CHECKPOINT = 64
-"""Events between two states that are kept for seeking."""
+"""Events between two states that are kept for seeking; half as many as the run has parts where those
+are more, since each state holds them all."""
 
 Place = int
 """How many events are over: 0 is before the first."""
@@ -37,15 +39,23 @@ class Tape:
         self.head: RunState = EMPTY
         self.ended = False
         self.trouble = ""
-        self._slots: list[Slot] = []
-        self._ends: list[float] = []
+        self._schedule = Schedule()
+        self._marks: dict[type, list[Place]] = {Replied: [], RoundStarted: []}
+        self._written = False
         self._kept: dict[Place, RunState] = {0: EMPTY}
 
     def add(self, event: AnyEvent) -> None:
         """One more event from the source."""
         self.head = apply(self.head, event)
-        if not isinstance(event, Delta):
+        if isinstance(event, Delta):
+            self._written = True
+        else:
             self.events.append(event)
+            self._schedule.take(event)
+            if isinstance(event, Replied | RoundStarted):
+                self._marks[type(event)].append(len(self.events))
+            if not self._written:
+                self._keep(len(self.events), self.head)
         if isinstance(event, RunFinished):
             self.ended = True
 
@@ -58,10 +68,7 @@ class Tape:
     @property
     def slots(self) -> list[Slot]:
         """The schedule of everything that came so far."""
-        if len(self._slots) != len(self.events):
-            self._slots = slots(self.events)
-            self._ends = [slot.at for slot in self._slots]
-        return self._slots
+        return self._schedule.slots
 
     @property
     def length(self) -> float:
@@ -70,7 +77,7 @@ class Tape:
 
     def place(self, time: float) -> Place:
         """How many events are over at a time."""
-        return bisect_right(self._ends, time) if self.slots else 0
+        return bisect_right(self._schedule.ends, time)
 
     def time(self, place: Place) -> float:
         """When the event before this place is over; 0 before the first."""
@@ -83,15 +90,25 @@ class Tape:
             place: number of events.
             near: a place and its state to start from, where it lies close before.
         """
+        if place == len(self.events) and not self._written and not self.trouble:
+            return self.head  # no piece of a reply ever came, so it is what all events give
         start = max(kept for kept in self._kept if kept <= place)
         state = self._kept[start]
         if start <= near[0] <= place:
             start, state = near
         for index in range(start, place):
             state = apply(state, self.events[index])
-            if (index + 1) % CHECKPOINT == 0:
-                self._kept[index + 1] = state
+            self._keep(index + 1, state)
         return state
+
+    def _keep(self, place: Place, state: RunState) -> None:
+        """Keep a state to seek from, if none is kept a little before."""
+        if place % CHECKPOINT:
+            return
+        apart = max(CHECKPOINT, len(state.spans) // 2)
+        before = max(kept for kept in self._kept if kept <= place)
+        if place - before >= apart:
+            self._kept[place] = state
 
     def writing(self, place: Place, time: float) -> Delta | None:
         """What is written at a time of the reply that comes next, as one piece."""
@@ -101,9 +118,9 @@ class Tape:
         count = self.slots[place].shown(len(event.reply.text), time)
         return Delta(event.n, event.reply.text[:count], span=event.span) if count else None
 
-    def marks(self, kind: type) -> list[Place]:
-        """Places just after each event of a kind."""
-        return [i + 1 for i, event in enumerate(self.events) if isinstance(event, kind)]
+    def marks(self, kind: type[Replied] | type[RoundStarted]) -> Sequence[Place]:
+        """Places just after each reply, or each beginning of a round."""
+        return self._marks[kind]
 
 
 class Transport:
@@ -175,7 +192,7 @@ class Transport:
         self.playing = False
         self.following = not self.tape.ended
 
-    def step(self, forward: bool, marks: list[Place]) -> None:
+    def step(self, forward: bool, marks: Sequence[Place]) -> None:
         """To the next or previous of some places (the ends where there is none), paused."""
         here = len(self.tape.events) if self.following else self.place
         self.playing = False

@@ -7,6 +7,7 @@ bars, from the moment that is shown. Kinds of bars differ by shape, colours only
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,9 @@ OTHERS = "others"
 
 STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 36000, 86400)
 """Seconds between two marks of the scale."""
+
+MANY = 500
+"""Calls up to which each new one is drawn at once."""
 
 APART = 8
 """Cells that two marks of the scale need at least."""
@@ -48,6 +52,14 @@ class Bar(NamedTuple):
     start: float
     end: float
     kind: str
+
+
+def moment(effects: Sequence[EffectView], length: float, width: int) -> tuple[object, ...]:
+    """What a strip is made of, to tell whether it is to be made anew: of few calls everything, of
+    many only what moves a bar by a cell, since making it costs as much as there are calls."""
+    if len(effects) <= MANY or length <= 0:
+        return effects, length
+    return round(math.log(len(effects)) * width), round(math.log(length) * width)
 
 
 def names(effects: Iterable[EffectView], most: int) -> list[str]:

@@ -366,7 +366,8 @@ class RunScreen(Screen[int]):
         length = hand.tape.length
         now = length if hand.following else hand.time
         column = round(now / length * width) if length else 0
-        key = (state.effects, rows, width, length, column)
+        moment = timeline.moment(state.effects, length, width)
+        key = (moment, rows, width, column, self.tape.ended)
         if key == self._timeline_key:
             return
         self._timeline_key = key
