@@ -45,7 +45,8 @@ async def test_one_key_from_home_to_a_moving_playback(two_runs):
         await loaded(app, pilot)
         assert isinstance(app.screen, RunScreen)
         app.screen.flush()
-        assert app.screen.transport.playing
+        hand = app.screen.transport
+        assert hand.playing or (hand.time > 0 and hand.at_end)  # a busy machine may see its end only
         assert app.screen.state.started is not None
         await pilot.press("q")
         await pilot.pause()
