@@ -4,11 +4,13 @@ import random
 
 import pytest
 
+from tui_chains import large
+
 from meta_tui import runlog, store
 from meta_tui.events import Delta, Replied, RoundStarted
 from meta_tui.playback import PIECE, beats
 from meta_tui.tui.state import EMPTY, apply, apply_all
-from meta_tui.tui.tape import Tape, Transport
+from meta_tui.tui.tape import CHECKPOINT, Tape, Transport
 
 CASSETTES = store.logs_in(store.shipped("cassettes"))
 
@@ -147,3 +149,25 @@ def test_24_hours_of_playback_leave_memory_flat():
         assert hour >= 0
     tracemalloc.stop()
     assert sizes[-1] < sizes[2] + 200_000
+
+
+def test_a_run_of_many_parts_keeps_few_states_and_any_moment_is_still_exact():
+    """Each state holds all parts, so states are kept the further apart the more parts there are."""
+    tape = Tape()
+    events = large(30, 12)
+    for event in events:
+        tape.add(event)
+    assert len(tape.head.spans) > 400
+    assert len(tape._kept) <= 4 + len(events) // CHECKPOINT // 2
+    for place in random.Random(5).sample(range(len(events)), 25):
+        assert tape.state(place) == apply_all(EMPTY, events[:place])
+    assert tape.state(len(events)) == tape.head
+
+
+def test_a_tape_that_was_written_live_shows_no_piece_of_a_reply_that_never_came():
+    tape = Tape()
+    for event in large(2, 1)[:4]:
+        tape.add(event)
+    before = tape.state(len(tape.events))
+    tape.add(Delta(0, "half a", span=tape.events[-1].span))
+    assert tape.state(len(tape.events)) == before
