@@ -3,7 +3,6 @@
 import random
 
 import pytest
-
 from tui_chains import large
 
 from meta_tui import runlog, store
