@@ -177,7 +177,7 @@ class SimulatedAnswers:
         return Answer(Reply(text, usage=usage, logprobs=invented(call, chance)), HOW)
 
     def _said(self, sample: Sample, chance: random.Random) -> str:
-        right = str(sample.meta.get("witness", sample.target)) if sample.task == "game24" else sample.target
+        right = str(sample.meta.get("witness", sample.target))
         return stated(right if chance.random() < self._chance else _wrong(right, chance))
 
 

@@ -4,6 +4,9 @@ what recorded runs are worth, whose samples are whose, and models that are only 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -240,6 +243,53 @@ def test_one_command_gives_the_curves_of_both_controllers_and_an_ablation(
     started = read(next((tmp_path / "e" / "cells").glob("*.jsonl"))).started
     assert started.origin == "written"
     assert started.note.startswith("SIMULATION")
+
+
+@pytest.mark.parametrize("task", ["game24", "arithmetic", "words", "grids", "opt", "symreg", "theorem"])
+def test_a_simulation_that_is_always_right_is_right_in_every_form_of_answer(
+    task: str, tmp_path: Path
+) -> None:
+    small.run(tmp_path, ("standard",), (task,), 2, "simulated:answers,chance=1")
+    graded_ = recorded.graded((tmp_path / "cells").glob("*.jsonl"), recorded.Known(), "strict")
+    assert [row.correct("strict") for row in small.finished(graded_).rows] == [True, True]
+
+
+# Layers of the sandbox.
+
+WITHOUT_LANDLOCK = """
+import os, sys
+from meta_tui.cli import main
+from meta_tui.sandbox import lockdown, syscalls
+lockdown._prctl(lockdown.PR_SET_NO_NEW_PRIVS, 1)
+for _ in range(16):
+    try:
+        rules = lockdown._syscall(syscalls.LANDLOCK_CREATE_RULESET, (1 << 11).to_bytes(8, "little"), 8, 0)
+        lockdown._syscall(syscalls.LANDLOCK_RESTRICT_SELF, rules, 0)
+        os.close(rules)
+    except OSError:
+        break
+sys.exit(main(sys.argv[1:]))
+"""
+PYTHON = [
+    {"text": 'Expert Python:\n"""\nPrint 42.\n"""'},
+    {"text": "```python\nprint(42)\n```\nPlease run this code!"},
+    ANSWER,
+]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Landlock is Linux's")
+@pytest.mark.parametrize("command", ["evaluate", "replay"])
+def test_a_missing_layer_is_said_once_by_commands_that_run_programs(command: str, tmp_path: Path) -> None:
+    model = script(tmp_path / "s", *PYTHON, *PYTHON)
+    asked = {
+        "evaluate": f"evaluate --method meta_prompting --task words --samples 2 --concurrency 1 --model {model}",
+        "replay": "replay --rerun-code game24-python",
+    }
+    to = ["--to", str(tmp_path / "e")] if command == "evaluate" else []
+    words = [sys.executable, "-c", WITHOUT_LANDLOCK, *asked[command].split(), *to]
+    home = {**os.environ, "META_TUI_HOME": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=home)
+    assert done.stderr.count("the sandbox runs without landlock") == 1, done.stderr
 
 
 # Plots as text.
