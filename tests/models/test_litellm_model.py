@@ -604,3 +604,12 @@ print(asyncio.run(LitellmModel(sys.argv[1]).answer(call, lambda _: None)).reply.
 def test_a_program_that_called_a_model_ends_without_a_word(server: ScriptedServer) -> None:
     done = python(LEAVING, server.url)
     assert (done.returncode, done.stdout, done.stderr) == (0, "hello there\n", "")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("gtp-4o", "gpt-4o"), ("copy-past", "copy-paste")])
+async def test_a_mistyped_model_is_met_with_a_near_name(name: str, meant: str) -> None:
+    call = Call(Request((user("q"),), Params(model=name)))
+    found = await failure(LitellmModel(), call=call)
+    assert found.kind == "bad_request"
+    assert "did you mean" in found.message
+    assert repr(meant) in found.message
