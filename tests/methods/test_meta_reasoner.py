@@ -24,6 +24,7 @@ def test_the_bound_of_an_arm_by_hand() -> None:
     assert arm.b == (0.8, 0.0)
     assert bound(arm, (1.0, 0.0), 1.0) == round(0.4 + math.sqrt(0.5), 9)
     assert bound(arm, (0.0, 1.0), 1.0) == 1.0
+    assert bound(arm, (1.0, 0.0), 0.5) == round(0.4 + 0.5 * math.sqrt(0.5), 9)
     assert bound(Arm(), (3.0, 4.0), 2.0) == 10.0
 
 

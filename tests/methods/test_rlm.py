@@ -220,6 +220,22 @@ def test_print_is_cut_at_the_stated_length() -> None:
     assert model.calls[1].request.messages[-1].content.startswith("apples: 3\n\n[")
 
 
+def test_a_print_of_exactly_the_stated_length_is_not_cut() -> None:
+    script = {"control": [block("print('123456789')"), block("answer = 'x'", "ready = True")]}
+    _, _, model = solved(script, shown=len("123456789\n"))
+    assert model.calls[1].request.messages[-1].content == "123456789\n"
+
+
+def test_a_batch_asks_so_many_queries_and_no_more() -> None:
+    script = {
+        "control": [block("print(len(query_batch(['a', 'b', 'c'])))"), block("answer = 'x'", "ready = True")],
+        **{f"query {n}": ["said"] for n in (1, 2, 3)},
+    }
+    _, _, model = solved(script, batch=2)
+    assert [c.name for c in model.calls if c.name] == ["query 1", "query 2"]
+    assert "2\n" in [m.content for m in model.calls[-1].request.messages]
+
+
 def test_at_depth_two_a_query_is_a_recursive_model_and_below_it_a_plain_call() -> None:
     inner = [block("x = query('deep')", "answer = x + '!'", "ready = True")]
     script = {"control": [block("answer = query('wide')", "ready = True")], "query 1": [*inner, "bottom"]}

@@ -59,6 +59,12 @@ def test_the_best_rated_node_with_an_answer_gives_it() -> None:
     assert (told.result.answer, told.result.calls) == ("good", 30)
 
 
+def test_an_answer_of_an_earlier_level_counts_if_it_is_rated_higher() -> None:
+    """8 points do not end the search, and the second level brings nothing better."""
+    told = solve("tot", tree({"a": 8, "h": 4}, {"a": "early", "h": "late"}))
+    assert (told.result.answer, told.result.calls) == ("early", 30)
+
+
 def test_a_kept_node_with_an_answer_and_nine_points_ends_the_search() -> None:
     told = solve("tot", tree({"c": 9}, {"c": "42"}))
     assert (told.result.answer, told.result.calls) == ("42", 10)
