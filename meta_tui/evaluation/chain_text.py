@@ -386,7 +386,7 @@ def depth_lines(view: ChainView, kept: CandidateKept | None, width: int) -> list
     found: list[Line] = [((f"the chain of {_name(kept.id)}", "head"),)]
     found += [_depth_line(view, one, width) for one in view.lineage(kept)]
     found += [(), (("the archive by depth", "head"),), *_by_depth(view)]
-    found += [(), (("by iteration", "head"),), *(iteration_line(best) for best in view.bests)]
+    found += [(), (("by iteration", "head"),), *_by_iteration(view)]
     for apart in view.held_out:
         words = (
             f"held out ({count(len(apart.scores), 'task')}, part of no mean above): {_name(apart.candidate)} "
@@ -398,7 +398,8 @@ def depth_lines(view: ChainView, kept: CandidateKept | None, width: int) -> list
 
 
 def _depth_line(view: ChainView, kept: CandidateKept, width: int) -> Line:
-    room = max(4, min(40, width - 58))
+    end = _BEST if width >= 70 else _BEST[:1]
+    room = max(4, min(40, width - 45 - len(end)))
     low, high = view.scale
     share = 0.0 if kept.mean is None or high - low < TIE else (kept.mean - low) / (high - low)
     filled = round(max(0.0, min(1.0, share)) * room)
@@ -414,7 +415,7 @@ def _depth_line(view: ChainView, kept: CandidateKept, width: int) -> Line:
         (f"{kept.depth:>3}  {name:<5}{_name(kept.id):<5}{number(kept.mean)}  ", ""),
         (bar, look if look in ("fail", "done") else "run"),
         (f"  {sign} {word} {gap}".rstrip(), look),
-        (f"  {_BEST}" if best else "", "done"),
+        (f"  {end}" if best else "", "done"),
     )
 
 
@@ -433,14 +434,27 @@ def _by_depth(view: ChainView) -> list[Line]:
     return found
 
 
+def _by_iteration(view: ChainView) -> list[Line]:
+    found: list[Line] = [(("      best chain   best of tasks  archive", "quiet"),)]
+    for best in view.bests:
+        words = f"{best.iteration:>4}  {_name(best.best):<5}{number(best.mean):<8}"
+        words += f"{number(best.task_mean):<15}{best.size:<9}"
+        found.append(((words, ""), _outcome(best)))
+    return found
+
+
+def _outcome(best: ArchiveBest) -> Part:
+    if best.improved:
+        return "✓ improved", "done"
+    return ("", "") if best.iteration == 0 else (f"= patience {best.patience}", "quiet")
+
+
 def iteration_line(best: ArchiveBest) -> Line:
     """Where the archive stands after an iteration."""
     words = f"{best.iteration:>3}  best chain {_name(best.best):<5}{number(best.mean)}"
     words += f"  best of tasks {number(best.task_mean)}  {count(best.size, 'candidate')}"
-    if best.iteration == 0:
-        return ((words, ""),)
-    end = "✓ improved" if best.improved else f"= patience {best.patience}"
-    return ((words, ""), (f"  {end}", "done" if best.improved else "quiet"))
+    text, look = _outcome(best)
+    return ((words, ""), (f"  {text}" if text else "", look))
 
 
 def stop_line(stop: StopKept) -> Line:

@@ -146,7 +146,7 @@ def test_score_by_depth_marks_the_regression_by_sign_and_word_and_the_end_is_tol
     ]
     assert "    3           1  0.4000   0.4000   ✗ 1" in lines
     assert "held out (2 tasks, part of no mean above): C3 0.5500" in lines
-    assert lines[-1] == "■ max iterations after 5 iterations: C3 0.6750, best of tasks 0.7000"
+    assert lines[-1] == "■ max iterations after 5 iterations: C3 0.6750, best of tasks 0.6750"
 
 
 def test_the_matrix_has_a_row_a_task_in_tenths_which_never_fall() -> None:

@@ -209,7 +209,7 @@ def linear(text="", mode="evolutionary"):
         *omega(6, 4, "C2", 5, f"{prompt} SIXTH", None, empty=True),
         kept(best(5, [c0, c1, c2, c3], False, 2)),
         kept(HeldOut(candidate="C3", mean=0.55, scores=scored(0.5, 0.6))),
-        kept(StopKept(reason="max_iterations", best="C3", mean=0.675, task_mean=0.7, iterations=5)),
+        kept(StopKept(reason="max_iterations", best="C3", mean=0.675, task_mean=0.675, iterations=5)),
         RunFinished("completed", "max_iterations"),
     ]
 
