@@ -206,3 +206,20 @@ def test_an_answer_that_a_filter_took_costs_one_instance(case: str, tmp_path: Pa
     answered = [line for line in objects(log) if line["e"] == "Answered"]
     assert len(answered) == 4
     assert again(log).status == "completed"
+
+
+@each_case
+def test_a_server_that_is_down_ends_the_stream_whatever_the_method_and_it_can_be_resumed(
+    case: str, tmp_path: Path
+) -> None:
+    """Unlike what asking again does not mend, this must not cost the instance its answer."""
+
+    def reply(call: Call) -> Line:
+        text = call.request.messages[-1].content
+        return CallFailed("server", "down") if "number 1?" in text else sensible(call)
+
+    log = tmp_path / "run.jsonl"
+    result = solve_case(case, reply, log)
+    assert (result.status, result.reason) == ("failed", "server")
+    assert go_on(log, Doors(ScriptedModel(sensible), scorer=Golds())).status == "completed"
+    assert len([line for line in objects(log) if line["e"] == "Answered"]) == 5
