@@ -180,18 +180,20 @@ async def print_report(folder: Path, grader: str, form: str, out: Path | None) -
 
 
 async def _plots(folder: Path, plan: Plan, summary: dict[str, Any], form: str) -> tuple[str, str]:
-    """Diagnostics and streams, added to the summary, and their plots for the page."""
-    from meta_tui.evaluation import diagnosing, plots, plots_mc2
+    """Diagnostics, streams and layers, added to the summary, and their plots for the page."""
+    from meta_tui.evaluation import diagnosing, plots, plots_mc2, plots_meta_n, stacks
 
     grader, page = summary["grader"], form == "html"
     runs = await diagnosing.of_folder(folder, grader) if form != "csv" else []
     summary |= {"diagnostics": diagnosing.grouped(runs)} if runs else {}
     alone = await _streams(folder, grader) if plan.stream and form in ("html", "json") else []
     summary |= {"streams": alone} if alone else {}
+    layered = stacks.of_folder(folder) if plan.stream and form in ("html", "json") else []
+    summary |= {"layers": layered} if layered else {}
     if not page:
         return "", ""
     workers = plots.section(summary.get("diagnostics", ()), [one.run for one in runs])
-    return workers, plots_mc2.section(summary["curves"], alone)
+    return workers, plots_mc2.section(summary["curves"], alone) + plots_meta_n.section(layered)
 
 
 async def _streams(folder: Path, grader: Any) -> list[dict[str, Any]]:

@@ -1,17 +1,19 @@
 """What a Meta^n run adds up to: means by depth, what layers gained and broke, roles, channel shares.
 
-From run logs to one plain summary a run. Pure: reading logs and asking a rater is left to whoever
-calls. Means over held-out tasks stand apart and enter nothing else. Figures are `plots_meta_n`.
+From run logs to one plain summary a run; only `of_folder` reads files, and a rater is asked by
+whoever calls. Means over held-out tasks stand apart and enter nothing else. Figures are `plots_meta_n`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
+from pathlib import Path
 from typing import Any
 
-from meta_tui.errors import UsageError
-from meta_tui.evaluation import statistics
+from meta_tui import runlog
+from meta_tui.errors import LogError, UsageError
+from meta_tui.evaluation import cells, statistics
 from meta_tui.events import Requested, Stored
 from meta_tui.methods.meta_n.layers import merged
 from meta_tui.methods.meta_n.rating import Rated
@@ -97,6 +99,22 @@ def summary(label: str, recording: Recording, ratings: Sequence[Recording] = ())
         "held_out": [{"candidate": one.candidate, "mean": one.mean} for one in all_of(events, HeldOut)],
         "routed": [{"mean": one.mean, "tasks": dict(one.tasks)} for one in all_of(events, Routed)],
     }
+
+
+def of_folder(folder: Path) -> list[dict[str, Any]]:
+    """The summaries of the streams of an evaluation that wrote layers and have ended, in its order."""
+    found = []
+    for cell in cells.cells(cells.read_plan(folder), cells.read_samples(folder)):
+        if cell.variant.method != "meta_n" or not cell.stream:
+            continue
+        try:
+            recording = runlog.read(folder / "cells" / f"{cell.name}.jsonl")
+        except LogError:
+            continue
+        if recording.finished is not None:
+            label = f"{cell.variant.label} · {cell.place} · {cell.model} · repeat {cell.repeat}"
+            found.append({"log": f"cells/{cell.name}.jsonl", **summary(label, recording)})
+    return found
 
 
 def _rated(events: Iterable[object]) -> list[Rated]:

@@ -91,9 +91,12 @@ def summary(label: str, recording: Recording, right: Right) -> dict[str, Any]:
 async def of_folder(
     folder: Path, grader: GraderName = "strict", execute: Execute | None = None
 ) -> list[dict[str, Any]]:
-    """The summaries of the streams of an evaluation that have ended, in the plan's order."""
+    """The summaries of the streams of an evaluation that have ended, in the plan's order; those of
+    methods that solve a sample again and again are `stacks.of_folder`."""
     found = []
     for cell in cells.cells(cells.read_plan(folder), cells.read_samples(folder)):
+        if cell.variant.method == "meta_n":
+            continue
         try:
             recording = read(folder / "cells" / f"{cell.name}.jsonl") if cell.stream else None
         except LogError:

@@ -179,3 +179,29 @@ def test_rate_and_report_bring_both_raters_together(
     assert main(["chain", "report", "layers-linear"]) == 0
     assert "regressed" in capsys.readouterr().out
     assert store.find("layers-linear")
+
+
+def test_an_evaluation_runs_it_on_streams_and_reports_its_layers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A simulated model that writes no script: every answer is missing, and all of it is told."""
+    folder = tmp_path / "evaluation"
+    words = ["--method", "meta_n", "--method", "meta_n:mode=depth1,calls=4", "--task", "opt", "--stream", "4"]
+    words += ["--samples", "4", "--model", "simulated:answers", "--to", str(folder)]
+    assert main(["evaluate", *words]) == 0
+    capsys.readouterr()
+    found = json_of_report(capsys, folder)
+    assert sorted(one["kind"] for one in found["layers"]) == ["depth1", "full"]
+    assert all(one["seed_mean"] == 0 for one in found["layers"])
+    assert found["table"][0]["n"] == 4
+    started = read(folder / found["layers"][0]["log"]).started
+    assert started.settings["tasks"]["opt:0"]["category"] == "round_trip"
+    page = tmp_path / "page.html"
+    assert main(["report", str(folder), "--format", "html", "--out", str(page)]) == 0
+    assert "Mean by depth along the best chain" in page.read_text()
+    assert "share of recursion" in page.read_text()
+
+
+def json_of_report(capsys: pytest.CaptureFixture[str], folder: Path) -> Any:
+    assert main(["report", str(folder), "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
