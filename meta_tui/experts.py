@@ -209,7 +209,7 @@ def _imported(name: str, path: str) -> Callable[[str], Any]:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except Exception as error:  # noqa: BLE001 - a module of the user's own may do anything
+    except Exception as error:
         raise _bad(name, f"function {path!r} is not to be had: {error!r}") from error
     if not callable(found):
         raise _bad(name, f"{path!r} is no function")
