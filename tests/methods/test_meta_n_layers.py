@@ -201,6 +201,14 @@ def test_d8_a_helper_that_fails_when_it_is_defined_is_dropped_and_the_layer_surv
     assert len(told.bodies("candidate")) == 2
 
 
+@pytest.mark.parametrize("name", ["sorted", "print", "solve", "data", "solve_answer", "ValueError"])
+def test_a_helper_cannot_take_a_name_that_scripts_use_already(name: str) -> None:
+    told = one_layer(layer_reply(**{name: f"def {name}(*a):\n    return 9"}))
+    (body,) = told.bodies("layer")
+    assert body["screened"][0]["reason"] == f"{name} is a name that scripts use already"
+    assert "library" not in body
+
+
 HOSTILE = {
     "task": (say("x") + '\nimport os\nos.environ["TASK"] = "1"', "os"),
     "solver": ("x = ().__class__.__bases__[0].__subclasses__()", "reaches for __"),

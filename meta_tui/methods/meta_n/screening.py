@@ -7,6 +7,7 @@ taken is kept with its reason, and the rest of the layer stays.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from typing import Final
 
@@ -53,6 +54,9 @@ ATTRIBUTES: Final = frozenset(
 
 BY_NAME: Final = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 """Functions that take an attribute's name as text."""
+
+TAKEN: Final = frozenset(dir(builtins)) | {"solve", "data", "solve_answer"}
+"""Names that a helper may not have: it would change what other code means."""
 
 TASK_ID: Final = "task_id"
 ASKING: Final = frozenset(
@@ -248,8 +252,9 @@ def _read(layer: Written, library: bool) -> tuple[str, tuple[HelperKept, ...], l
     for fenced, source in layer.helpers if library else ():
         reason = refusal(source)
         found = None if reason else helper(fenced, source)
-        if found is None:
-            reason = reason or "defines no function"
+        if found is None or found.name in TAKEN:
+            taken = "" if found is None else f"{found.name} is a name that scripts use already"
+            reason = reason or taken or "defines no function"
             out.append(_out(f"{LIBRARY}:{fenced}", "static", reason, source))
         else:
             helpers[found.name] = found
