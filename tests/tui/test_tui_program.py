@@ -128,3 +128,23 @@ async def test_a_request_that_was_not_recorded_is_shown_beside_the_nearest_one(e
         assert asked[0].startswith("Task: ")
         await pilot.press("n", "N", "tab")
         assert app.is_running
+
+
+async def test_lines_stand_at_one_height_on_both_sides_whatever_wraps():
+    from meta_tui.errors import CassetteMiss
+
+    recorded = f"{'long ' * 60}end\nsame\nshort\nlast"
+    wanted = f"brief\nsame\n{'other ' * 60}end\nlast"
+    app = MetaApp(lambda: MissingScreen(CassetteMiss("m", wanted, recorded, 3), "run"), fps=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        for size in ((120, 36), (160, 36), (101, 36)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            left, right = (app.screen.query_one(name).rows for name in ("#recorded", "#asked"))
+            assert len(left) == len(right) > 8
+            for words in ("same", "last"):
+                assert left.index(f"  {words}") == right.index(f"  {words}")
+        await pilot.press("w")
+        await pilot.pause()
+        assert len(app.screen.query_one("#asked").rows) == 4

@@ -117,6 +117,7 @@ class CompareScreen(Screen[None]):
         for pane, blocks in zip((a, b), _texts(row, view), strict=True):
             pane.clear()
             pane.show(blocks)
+        a.level()
 
     def on_listing_moved(self, message: Listing.Moved) -> None:
         """Another step."""

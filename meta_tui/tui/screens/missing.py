@@ -72,6 +72,7 @@ class MissingScreen(Screen[None]):
         blocks = _both(self.miss)
         left.show(blocks[0])
         right.show(blocks[1])
+        right.level()
         right.focus()
         self.call_after_refresh(self.action_next)
 

@@ -280,6 +280,7 @@ class Pane(Widget, can_focus=True):
     def _again(self) -> None:
         line = self._rows[self.top][0] if self.top < len(self._rows) else 0
         self._wrap_all()
+        self.level()
         if not self.follow and line < len(self._line_rows):
             self.top = self._line_rows[line]
         self._settle(0)
@@ -457,6 +458,35 @@ class Pane(Widget, can_focus=True):
         for number in range(len(self._lines)):
             self._line_rows.append(len(self._rows))
             self._wrap_line(number, 0)
+
+    def level(self) -> None:
+        """Give each line as many rows as its fellow in the pane beside this one, so that both stand
+        at one height; nothing where the two do not show the same number of lines."""
+        other = self.beside
+        if other is None or len(other._lines) != len(self._lines) or not (self._width and other._width):
+            return
+        both = (self, other)
+        for pane in both:
+            pane._wrap_all()
+        heights = [max(pair) for pair in zip(self._heights(), other._heights(), strict=True)]
+        for pane in both:
+            pane._pad(heights)
+            pane._settle(0)
+
+    def _heights(self) -> list[int]:
+        return [after - before for before, after in pairwise([*self._line_rows, len(self._rows)])]
+
+    def _pad(self, heights: Sequence[int]) -> None:
+        rows, own_heights = self._rows, self._heights()
+        padded: list[Row] = []
+        self._line_rows = []
+        place = 0
+        for number, (own, height) in enumerate(zip(own_heights, heights, strict=True)):
+            self._line_rows.append(len(padded))
+            end = len(self._lines[number].text)
+            padded += [*rows[place : place + own], *[(number, end, end)] * (height - own)]
+            place += own
+        self._rows = padded
 
     def _settle(self, first_row: int) -> None:
         """Keep the top where it belongs and paint what changed."""
