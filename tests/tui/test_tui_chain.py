@@ -242,3 +242,13 @@ async def test_a_run_of_two_hundred_candidates_is_moved_through_by_rows_on_scree
         await pilot.press("G")
         await pilot.pause()
         assert app.screen.attempt.id == "C59"
+
+
+async def test_a_name_that_is_looked_for_goes_to_its_line():
+    app = app_of(large(60, 8))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        for words, expected in (("c37", "C37"), ("L12", "C12"), ("no such name", "C12")):
+            await pilot.press("slash", *[("space" if c == " " else c) for c in words], "enter")
+            await pilot.pause()
+            assert app.screen.attempt.id == expected

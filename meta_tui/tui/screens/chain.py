@@ -71,7 +71,7 @@ class ChainScreen(Screen[None]):
         "regression back, ■ refused by the gate, ○ nothing usable. On the right the chain, a box a layer, the "
         "deepest first; the layer with its code and what was screened out; what it changed against the layer "
         "below; score by depth; or each task with its best so far, which never falls. Enter opens the exact "
-        "prompt that wrote the layer; [ and ] go through the iterations."
+        "prompt that wrote the layer; [ and ] go through the iterations; / with a name (C37, L12) goes to its line."
     )
 
     def __init__(self, look: Look, title: str = "") -> None:
@@ -260,9 +260,14 @@ class ChainScreen(Screen[None]):
         self.query_one(FindBar).ask()
 
     def on_find_bar_asked(self, message: FindBar.Asked) -> None:
-        """Mark the words."""
+        """Mark the words; the name of a candidate or a layer goes to its line."""
         self.pane.find(message.words)
-        self.pane.next_found()
+        name = message.words.strip().casefold()
+        lines = (one for one in self.chains.attempts if name in names(one))
+        if name and (found := next(lines, None)) is not None:
+            self.listing.move_to(found.number)
+        else:
+            self.pane.next_found()
 
     def on_find_bar_closed(self) -> None:
         """Back to the archive, or to the page where it is alone."""
@@ -307,6 +312,12 @@ def facts(view: ChainView) -> list[str]:
     if view.unreadable:
         found.append(f"▲ {words.count(view.unreadable, 'record')} unreadable")
     return found
+
+
+def names(attempt: Attempt) -> set[str]:
+    """What a line goes by, in small letters."""
+    found = {attempt.id, attempt.layer.id if attempt.layer else "", attempt.call.id if attempt.call else ""}
+    return {name.casefold() for name in found if name}
 
 
 def call_of(attempt: Attempt, effects: Sequence[EffectView]) -> EffectView | None:
