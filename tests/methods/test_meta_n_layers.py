@@ -5,6 +5,7 @@ What is about containing a program runs in the real sandbox.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -250,6 +251,35 @@ def test_a_hostile_helper_harms_its_own_script_only() -> None:
     assert first["mean"] == 0.5
     assert second["scores"][0]["failure"] == "timeout"
     assert second["mean"] == 0
+
+
+def test_reading_stays_fast_on_text_that_is_made_to_be_slow() -> None:
+    """Each takes a moment; a reader that is not linear would need minutes."""
+    slow = (
+        "```" + " " * 2_000_000 + "`",
+        "a" + ".get(1)" * 1400,
+        "x = " + " == ".join(["task_id"] * 900),
+        "\n".join(f"a{n} = a{n + 1}" for n in range(700)),
+        "x = " + "[" * 90 + "]" * 90,
+    )
+    began = time.process_time()
+    assert blocks(slow[0]) == []
+    for source in slow[1:]:
+        refusal(source)
+    assert time.process_time() - began < 5
+
+
+def test_a_layer_is_bounded() -> None:
+    many = {f"helper_{n}": f"def helper_{n}():\n    pass" for n in range(25)}
+    told = solve(
+        by_role(lambda call: layer_reply("", "why" * 9_000, **many), lambda call: script(0.5)),
+        1,
+        iterations=1,
+    )
+    (body,) = told.bodies("layer")
+    assert len(body["library"]) == 20
+    assert {one["reason"] for one in body["screened"]} == {"a layer has at most 20 helpers"}
+    assert len(body["rationale"]) == 10_000
 
 
 def test_the_blocks_of_a_reply_are_those_that_are_closed() -> None:

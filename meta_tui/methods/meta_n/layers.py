@@ -19,6 +19,8 @@ Chain = tuple[LayerKept, ...]
 """From M_2 (shallow) to M_n (deep)."""
 
 PYTHON = ("python", "py", "python3", "")
+LONGEST_FENCE = 300
+"""Characters of a line that may open or close a block."""
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,})[ \t]*([^`\n]{0,200}?)[ \t]*")
 
 
@@ -55,7 +57,7 @@ def blocks(text: str) -> list[Block]:
     found: list[Block] = []
     ticks, info, inside = "", "", list[str]()
     for line in text.split("\n"):
-        fence = _FENCE.fullmatch(line.rstrip("\r"))
+        fence = _FENCE.fullmatch(line.rstrip("\r")) if len(line) <= LONGEST_FENCE else None
         if not ticks:
             if fence:
                 ticks, info, inside = fence[1], fence[2], []

@@ -44,7 +44,7 @@ from meta_tui.methods.meta_n.records import (
     StopReason,
     body,
 )
-from meta_tui.methods.meta_n.screening import screened
+from meta_tui.methods.meta_n.screening import LONGEST, screened
 from meta_tui.methods.meta_n.solving import Attempt, Base, How, Said, solve, solver_prompt
 from meta_tui.methods.meta_n.traces import Trace, is_better, mean_of
 from meta_tui.methods.prompts import text
@@ -354,7 +354,7 @@ class Work:
             layer = LayerKept(
                 id=f"L{self.layers}",
                 depth=depth,
-                rationale=written(reply).rationale,
+                rationale=written(reply).rationale[:LONGEST],
                 pre_process=pre_process,
                 library=library,
                 screened=out,

@@ -19,6 +19,8 @@ from meta_tui.run import Run
 LONGEST: Final = 10_000
 """Characters of one block."""
 KEPT_SOURCE: Final = 2_000
+MOST_HELPERS: Final = 20
+"""Helpers of one layer."""
 SMOKE_SECONDS: Final = 5.0
 SMOKE = "smoke_result"
 
@@ -83,9 +85,11 @@ def refusal(source: str) -> str:
 
 
 def _offences(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    ids, literals = _tainted(tree)
+    marks = Marks(tree)
     for node in ast.walk(tree):
-        reason = _import(node) or _mention(node) or _branches_on_id(node, ids, literals)
+        reason = _import(node) or _mention(node)
+        if not reason and _compares_id(node, marks):
+            reason = "branches on a literal task id; use what a task says instead"
         if reason:
             yield getattr(node, "lineno", 1), reason
 
@@ -121,19 +125,61 @@ def _mention(node: ast.AST) -> str:
     return ""
 
 
-def _tainted(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
-    """Variables that hold (something made of) the task's id, and those that hold literals."""
-    ids: set[str] = {TASK_ID}
-    literals: set[str] = set()
-    before = -1
-    while before != len(ids) + len(literals):
-        before = len(ids) + len(literals)
-        for target, value in _assignments(tree):
-            if _mentions_id(value, ids):
-                ids |= _names(target)
-            elif _is_literal(value, literals):
-                literals |= _names(target)
-    return frozenset(ids), frozenset(literals)
+class Marks:
+    """Which parts of a tree hold (something made of) the task's id, and which are literals: made of
+    constants only, at least one of which is not None. Each part is looked at once."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.ids: set[str] = {TASK_ID}
+        self.literals: set[str] = set()
+        self._nodes = list(ast.walk(tree))[::-1]
+        self._about_id: set[int] = set()
+        self._other: set[int] = set()
+        self._given: set[int] = set()
+        assigned = list(_assignments(tree))
+        known = -1
+        while known != len(self.ids) + len(self.literals):
+            known = len(self.ids) + len(self.literals)
+            self._look()
+            for target, value in assigned:
+                if self.about_id(value):
+                    self.ids |= _names(target)
+                elif self.is_literal(value):
+                    self.literals |= _names(target)
+
+    def about_id(self, node: ast.AST) -> bool:
+        """Whether the id stands in this part."""
+        return id(node) in self._about_id
+
+    def is_literal(self, node: ast.AST) -> bool:
+        """Whether this part is made of constants, not all of them None."""
+        return id(node) in self._given and id(node) not in self._other
+
+    def _look(self) -> None:
+        """All parts, those inside before those around them; marks are only ever added."""
+        for node in self._nodes:
+            inner = [id(child) for child in ast.iter_child_nodes(node)]
+            if self._is_id(node) or not self._about_id.isdisjoint(inner):
+                self._about_id.add(id(node))
+            variable = isinstance(node, ast.Name)
+            literal = variable and node.id in self.literals  # type: ignore[attr-defined]
+            constant = isinstance(node, ast.Constant) and node.value is not None
+            if constant or literal or not self._given.isdisjoint(inner):
+                self._given.add(id(node))
+            if (variable and not literal) or not self._other.isdisjoint(inner):
+                self._other.add(id(node))
+            elif id(node) in self._other:
+                self._other.discard(id(node))
+
+    def _is_id(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Name(id=name):
+                return name in self.ids
+            case ast.Attribute(attr=name):
+                return name == TASK_ID
+            case ast.Constant(value=text):
+                return bool(text == TASK_ID)
+        return False
 
 
 def _assignments(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -152,57 +198,32 @@ def _names(target: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
-def _mentions_id(node: ast.AST, ids: set[str] | frozenset[str]) -> bool:
-    for one in ast.walk(node):
-        match one:
-            case ast.Name(id=name) if name in ids:
-                return True
-            case ast.Attribute(attr=name) if name == TASK_ID:
-                return True
-            case ast.Constant(value=text) if text == TASK_ID:
-                return True
-    return False
-
-
-def _is_literal(node: ast.AST, literals: set[str] | frozenset[str]) -> bool:
-    """Whether an expression is made of constants only, at least one of which is not None."""
-    leaves = [one for one in ast.walk(node) if isinstance(one, ast.Constant | ast.Name)]
-    given = [one for one in leaves if not (isinstance(one, ast.Constant) and one.value is None)]
-    known = all(isinstance(one, ast.Constant) or one.id in literals for one in given)
-    return bool(given) and known
-
-
-def _branches_on_id(node: ast.AST, ids: frozenset[str], literals: frozenset[str]) -> str:
-    if _compares_id(node, ids, literals):
-        return "branches on a literal task id; use what a task says instead"
-    return ""
-
-
-def _compares_id(node: ast.AST, ids: frozenset[str], literals: frozenset[str]) -> bool:
+def _compares_id(node: ast.AST, marks: Marks) -> bool:
     match node:
         case ast.Compare(left=left, comparators=others):
-            return _one_of_each([left, *others], ids, literals)
+            return _one_of_each([left, *others], marks)
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in ASKING:
-            return _one_of_each([owner, *args], ids, literals)
+            return _one_of_each([owner, *args], marks)
         case ast.Match(subject=subject, cases=cases):
-            values = [p for case in cases for p in ast.walk(case.pattern) if isinstance(p, ast.MatchValue)]
-            return bool(values) and _mentions_id(subject, ids)
+            return marks.about_id(subject) and any(_has_value(case.pattern) for case in cases)
         case ast.Subscript(value=table, slice=key):
-            return _mentions_id(key, ids) and _is_literal_table(table, literals)
+            return marks.about_id(key) and _is_table(table, marks)
     return False
 
 
-def _is_literal_table(table: ast.expr, literals: frozenset[str]) -> bool:
+def _has_value(pattern: ast.pattern) -> bool:
+    return any(isinstance(part, ast.MatchValue) for part in ast.walk(pattern))
+
+
+def _is_table(table: ast.expr, marks: Marks) -> bool:
     if isinstance(table, ast.Name):
-        return table.id in literals
-    return isinstance(table, ast.Dict) and all(k is not None and _is_literal(k, literals) for k in table.keys)
+        return table.id in marks.literals
+    return isinstance(table, ast.Dict) and all(k is not None and marks.is_literal(k) for k in table.keys)
 
 
-def _one_of_each(sides: list[ast.expr], ids: frozenset[str], literals: frozenset[str]) -> bool:
-    mine = [side for side in sides if _mentions_id(side, ids)]
-    return bool(mine) and any(
-        _is_literal(side, literals) or _is_literal_table(side, literals) for side in sides if side not in mine
-    )
+def _one_of_each(sides: list[ast.expr], marks: Marks) -> bool:
+    others = [side for side in sides if not marks.about_id(side)]
+    return len(others) < len(sides) and any(marks.is_literal(s) or _is_table(s, marks) for s in others)
 
 
 def _out(part: str, stage: Stage, reason: str, source: str) -> ScreenedOut:
@@ -249,8 +270,8 @@ def _read(layer: Written, library: bool) -> tuple[str, tuple[HelperKept, ...], l
         out.append(_out(PRE_PROCESS, "static", reason, pre_process))
         pre_process = ""
     helpers: dict[str, HelperKept] = {}
-    for fenced, source in layer.helpers if library else ():
-        reason = refusal(source)
+    for place, (fenced, source) in enumerate(layer.helpers if library else ()):
+        reason = refusal(source) if place < MOST_HELPERS else f"a layer has at most {MOST_HELPERS} helpers"
         found = None if reason else helper(fenced, source)
         if found is None or found.name in TAKEN:
             taken = "" if found is None else f"{found.name} is a name that scripts use already"
