@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 from meta_n_runs import PACK, Told, layer, layer_reply, number_of, say, script, solve
+from scripted_runs import run
 
-from meta_tui.methods import prompts
+from meta_tui.methods import build, prompts
 from meta_tui.models.base import Call
-from meta_tui.models.scripted import Line
+from meta_tui.models.scripted import Line, ScriptedModel
+from meta_tui.run import Doors
+from meta_tui.sources import header
 
 FOLDER = Path(__file__).parent / "prompts_meta_n"
 SHIPPED = Path(prompts.__file__).parent
@@ -53,11 +56,20 @@ def runs() -> dict[str, str]:
         "solver_with_layers": chained.prompts("instance")[0],
         "solver_agentic": agentic.prompts("instance")[0],
         "solver_agentic_second_turn": _last(agentic),
+        "rater": rater(),
         "object_level": control.prompts("instance")[1],
     }
 
 
 FACTS: dict[str, Any] = {"t:0": {"category": "bins", "data": {"sizes": [3, 4], "capacity": 5}}}
+
+
+def rater() -> str:
+    """What a model that names the roles of a layer is sent."""
+    method = build("meta_n_roles", {"layers": [layer(2, say("Check twice."), PACK)]})
+    model = ScriptedModel(['{"roles": ["verification"]}'])
+    run(method, header(method, "q", model="m"), Doors(model), None)
+    return model.calls[0].request.messages[0].content
 
 
 def _last(told: Told) -> str:
@@ -79,6 +91,7 @@ NAMES = (
     "solver_with_layers",
     "solver_agentic",
     "solver_agentic_second_turn",
+    "rater",
     "object_level",
 )
 
