@@ -365,3 +365,25 @@ def test_a_watch_reads_only_what_changed(folder):
     again = asyncio.run(watch.look(read.append, every=1))
     assert len(read) == 32
     assert first == again
+
+
+async def test_a_screen_that_is_left_while_it_reads_breaks_nothing(tmp_path):
+    await bench.run(tmp_path, 30)
+    app = MetaApp(lambda: HomeScreen([]), fps=0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        screen = EvaluationScreen(tmp_path, every=0)
+        app.push_screen(screen)
+        await pilot.press("q")
+        await pilot.pause()
+        assert isinstance(app.screen, HomeScreen)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.is_running
+
+
+def test_without_a_terminal_the_app_is_refused_in_words(folder, capsys):
+    from meta_tui.cli import main
+
+    assert main(["report", str(folder), "--app"]) == 2
+    assert "--app needs a terminal; leave it out for text" in capsys.readouterr().err

@@ -206,8 +206,7 @@ class EvaluationScreen(Screen[None]):
             self.problem = str(error)
         finally:
             self._looking = False
-        if self.is_mounted:
-            self._show()
+        self._show()
 
     def _read(self) -> None:
         """Read what changed; in a thread of its own, with a loop of its own for graders."""
@@ -246,6 +245,8 @@ class EvaluationScreen(Screen[None]):
     # Painting.
 
     def _show(self) -> None:
+        if not self.is_attached:
+            return  # it was left while the folder was being read
         self._fill_lines()
         listing = self.query_one("#rows", Listing)
         self.set_class(self.view == PLOTS, "-plots")
