@@ -328,7 +328,9 @@ def _door(library: Any, model: str, base_url: str | None) -> Door:
         name, provider = model, ""
     if not provider:
         near = did_you_mean(model, ["copy-paste", *library.model_cost]) or ";"
-        message = f"no provider is known for {model!r}{near} write provider/model, or give the server's base URL"
+        message = (
+            f"no provider is known for {model!r}{near} write provider/model, or give the server's base URL"
+        )
         raise CallFailed("bad_request", message)
     return Door(provider, name, None, True)
 
