@@ -318,3 +318,25 @@ def test_a_call_is_a_mention_outside_of_an_own_definition() -> None:
     assert called("x = pack_items([1], 2)", ["pack_items", "other"]) == ("pack_items",)
     assert called("def pack_items(a):\n    pass\npack_items(1)", ["pack_items"]) == ()
     assert called("repack_items(1)", ["pack_items"]) == ()
+
+
+def test_a_staged_helper_keeps_its_text_so_that_every_python_makes_the_same_program() -> None:
+    """Only the indentation changes, and not inside of texts of several lines."""
+    source = (
+        'import math\n\ndef tall(a: list, b: str = "x:y",  # a note\n         *, c=1) -> dict[str, int]:\n'
+        '    """Contract."""\n    text = """one\ntwo\n  three"""\n    return {"t": text, "m": math.floor(a[0])}'
+    )
+    found = helper("tall", source)
+    assert found is not None
+    assert found.signature == 'tall(a: list, b: str = "x:y", *, c=1) -> dict[str, int]'
+    lines = staged(found).split("\n")
+    assert lines[0] == "def make_tall():"
+    assert [line for line in source.split("\n") if line.strip() and line not in lines] == [
+        line for line in source.split("\n") if line.strip() and line not in ("two", '  three"""')
+    ]
+    assert "two" in lines
+    assert '  three"""' in lines
+    space: dict[str, Any] = {}
+    exec(staged(found), space)
+    assert space["tall"]([1.5]) == {"t": "one\ntwo\n  three", "m": 1}
+    assert helper("", "def tab(a):\r\n\treturn a") is not None

@@ -8,7 +8,9 @@ pure and never raises on what a model says; nothing here decides whether a part 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -102,24 +104,72 @@ def script_in(reply: str) -> str:
 def helper(fenced: str, source: str) -> HelperKept | None:
     """A helper, keyed by the function that it really defines: the one named on its fence, else the
     last of the outermost functions; None where there is none. The source must parse."""
+    source = with_newlines(source)
     functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
     if not functions:
         return None
     node = next((one for one in functions if one.name == fenced), functions[-1])
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    signature = f"{node.name}({ast.unparse(node.args)}){returns}"
-    return HelperKept(name=node.name, source=source, signature=signature, doc=ast.get_docstring(node) or "")
+    return HelperKept(
+        name=node.name, source=source, signature=signature(source, node), doc=ast.get_docstring(node) or ""
+    )
+
+
+def with_newlines(source: str) -> str:
+    """The source with the one kind of line end that everybody counts alike."""
+    return source.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def signature(source: str, node: ast.FunctionDef) -> str:
+    """The head of a function as it was written, without `def`, on one line and without comments."""
+    pieces: list[str] = []
+    depth, last = 0, (0, 0)
+    for token in _tokens(source):
+        if token.start < (node.lineno, node.col_offset) or token.type in _LAYOUT:
+            continue
+        if token.string == ":" and depth == 0 and pieces:
+            break
+        depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
+        pieces.append(f" {token.string}" if pieces and token.start != last else token.string)
+        last = token.end
+    return "".join(pieces).removeprefix("def").strip()
 
 
 def staged(one: HelperKept) -> str:
     """A helper's code as it stands before a script: whatever else it defines or imports is its own,
-    so that nothing but its one name can take the place of something."""
-    body = [*parsed(one.source).body, ast.Return(ast.Name(one.name, ast.Load()))]
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    made = f"make_{one.name}"
-    maker = ast.FunctionDef(name=made, args=nothing, body=body, decorator_list=[])
-    maker.type_params = []  # type: ignore[attr-defined,unused-ignore]
-    return f"{ast.unparse(ast.fix_missing_locations(maker))}\n{one.name} = {made}()"
+    so that nothing but its one name can take the place of something. The text stays as it was
+    written (but for its indentation), so that every version of Python makes the same program."""
+    return f"def make_{one.name}():\n{indented(one.source)}\n    return {one.name}\n{one.name} = make_{one.name}()"
+
+
+def indented(source: str) -> str:
+    """Code four columns further in; lines that begin inside a text stay as they are."""
+    inside: set[int] = set()
+    opened: list[int] = []
+    for token in _tokens(source):
+        if token.type == tokenize.STRING:
+            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+        elif token.type == _FSTRING_START:
+            opened.append(token.start[0])
+        elif token.type == _FSTRING_END:
+            inside.update(range(opened.pop() + 1, token.end[0] + 1))
+    lines = enumerate(source.split("\n"), 1)
+    return "\n".join(
+        line if number in inside or not line.strip() else f"    {line}" for number, line in lines
+    )
+
+
+_LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+_FSTRING_START = getattr(tokenize, "FSTRING_START", -1)
+_FSTRING_END = getattr(tokenize, "FSTRING_END", -1)
+"""Where Python has them (from 3.12 on); before, such a text is one token."""
+
+
+def _tokens(source: str) -> list[tokenize.TokenInfo]:
+    """The tokens of code that parses."""
+    try:
+        return list(tokenize.generate_tokens(io.StringIO(source).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return []
 
 
 def merged(chain: Sequence[LayerKept]) -> dict[str, HelperKept]:

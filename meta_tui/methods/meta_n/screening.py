@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from meta_tui.chat import Limits, Program
-from meta_tui.methods.meta_n.layers import Written, helper, parsed, staged
+from meta_tui.methods.meta_n.layers import Written, helper, indented, parsed, staged, with_newlines
 from meta_tui.methods.meta_n.records import LIBRARY, PRE_PROCESS, HelperKept, ScreenedOut, Stage
 from meta_tui.run import Run
 
@@ -75,9 +75,9 @@ def refusal(source: str) -> str:
     try:
         tree = parsed(source)
     except SyntaxError as error:
-        return f"does not parse: line {error.lineno}: {error.msg}"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"does not parse: {error or type(error).__name__}"
+        return f"does not parse as Python, line {error.lineno}"
+    except (ValueError, RecursionError, MemoryError):
+        return "does not parse as Python"
     try:
         return next((f"line {line}: {reason}" for line, reason in _offences(tree)), "")
     except RecursionError:
@@ -284,11 +284,8 @@ def _read(layer: Written, library: bool) -> tuple[str, tuple[HelperKept, ...], l
 
 def _checked(pre_process: str) -> str:
     """Pre-process code inside a function that is not called: the sandbox reads it, nothing runs."""
-    tree = ast.parse("def read_only(task, outer_context, additional_context):\n    pass")
-    function = tree.body[0]
-    assert isinstance(function, ast.FunctionDef)
-    function.body = parsed(pre_process).body or function.body
-    return f"{ast.unparse(ast.fix_missing_locations(tree))}\n{SMOKE} = True"
+    head = "def read_only(task, outer_context, additional_context):\n    pass\n"
+    return f"{head}{indented(with_newlines(pre_process))}\n{SMOKE} = True"
 
 
 async def _smoke(run: Run, code: str) -> str:
