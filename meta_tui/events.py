@@ -81,7 +81,11 @@ def paid(how: How | None) -> float | None:
     """Dollars paid now for a reply: 0 where nobody was asked, None where the price is unknown."""
     if how is None:
         return None
-    return how.cost or 0.0 if how.source in ("cache", "cassette", "edited") else how.cost
+    return how.cost or 0.0 if how.source in UNASKED else how.cost
+
+
+UNASKED = ("cache", "cassette", "edited", "written")
+"""Sources of replies for which nobody was asked."""
 
 
 class Source(Value, frozen=True):

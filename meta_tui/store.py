@@ -43,7 +43,7 @@ __all__ = [
     "summary",
 ]
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 EXCERPT = 200
 """Characters of a question or an answer that the index keeps."""
 

@@ -77,7 +77,7 @@ def test_a_summary_says_what_a_run_list_shows(runs: Path) -> None:
     assert (found.method, found.model, found.question) == ("meta_prompting", "scripted", "What is 6 times 7?")
     assert (found.status, found.reason, found.answer) == ("answered", "accepted", "42")
     assert (found.rounds, found.calls, found.code_runs) == (3, 5, 1)
-    assert (found.tokens, found.cost) == (None, None)
+    assert (found.tokens, found.cost) == (None, 0.0)  # nobody was asked: a script replied
     assert found.at == recording.started.at
     assert found.seconds == pytest.approx((len(recording.events) - 1) * 0.037)
     assert found.size == log.stat().st_size
