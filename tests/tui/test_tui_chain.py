@@ -9,8 +9,10 @@ from tui_chains import begun, large, linear, shown
 from tui_hostile import FORBIDDEN, SHORT, harmful, painted
 from tui_story import source_of
 
+from meta_tui import runlog, store
 from meta_tui.evaluation.chain_text import Entry
 from meta_tui.evaluation.chains import EMPTY as NOTHING
+from meta_tui.evaluation.chains import Reader
 from meta_tui.evaluation.chains import apply_all as view_of
 from meta_tui.tui import boxes
 from meta_tui.tui.app import MetaApp
@@ -252,3 +254,32 @@ async def test_a_name_that_is_looked_for_goes_to_its_line():
             await pilot.press("slash", *[("space" if c == " " else c) for c in words], "enter")
             await pilot.pause()
             assert app.screen.attempt.id == expected
+
+
+@pytest.mark.parametrize("name", ["layers-linear", "layers-evolution"])
+async def test_the_shipped_runs_have_a_regression_that_a_deeper_layer_repairs(name):
+    events = runlog.read(store.find(name)).events
+    async with app_of(events, name).run_test(size=(120, 36)) as pilot:
+        screen = pilot.app.screen
+        await pilot.pause()
+        line = screen.chains.lineage(screen.candidate)
+        verdicts = [screen.chains.verdict(one) for one in line]
+        assert verdicts.index("repaired") == verdicts.index("worse") + 1
+        await pilot.press("enter")
+        await pilot.pause()
+        asked = screen.chains.by_layer[line[-1].chain[-1]].span
+        assert (pilot.app.screen.effect.span, pilot.app.screen.effect.kind) == (asked, "model")
+        assert len(pilot.app.screen.effect.started.messages) == 1
+
+
+@pytest.mark.parametrize("name", ["layers-linear", "layers-evolution"])
+def test_any_moment_of_a_shipped_run_is_what_playing_up_to_it_gives(name):
+    events = runlog.read(store.find(name)).events
+    reader, played = Reader(), NOTHING
+    places = list(range(len(events)))
+    for place in places:
+        played = view_of(played, [events[place]])
+        if place % 7 == 0:
+            reader.to(events[: (place * 31) % len(events)])
+            reader.to(events[: place + 1])
+            assert reader.view == played
