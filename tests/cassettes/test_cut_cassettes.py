@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from written import CASSETTES, SHIPPED
 
 from meta_tui.chat import CodeResult, Program
 from meta_tui.errors import CallFailed
-from meta_tui.events import CodeFinished, CodeStarted, Effect, Failed, Replied, Result
+from meta_tui.events import CodeFinished, CodeStarted, Failed, Replied, Result, SpanStarted
 from meta_tui.models.base import Answer, Attempt, Call, Tell
 from meta_tui.run import Doors
 from meta_tui.runlog import Recording, parse, read
@@ -28,10 +27,13 @@ class Rest:
         self.outcomes: dict[Address, list[Result]] = {
             address: found[len(cut.outcomes.get(address, [])) :] for address, found in whole.outcomes.items()
         }
-        self._draws: defaultdict[str, int] = defaultdict(int)
-        for event in cut.events:
-            if isinstance(event, CodeStarted) and self._is_done(event, cut):
-                self._draws[event.key] += 1
+        self._programs: dict[str, list[Address]] = {}
+        strands = {event.span: event.strand for event in whole.events if isinstance(event, SpanStarted)}
+        for event in whole.events:
+            if isinstance(event, CodeStarted):
+                address = (event.key, strands.get(event.span, ""), event.draw)
+                if address not in cut.outcomes:
+                    self._programs.setdefault(event.key, []).append(address)
 
     async def answer(self, call: Call, tell: Tell) -> Answer:
         """The rest of the outcomes of a request, once."""
@@ -45,15 +47,10 @@ class Rest:
         return Answer(left[-1].reply, None)
 
     async def execute(self, program: Program) -> tuple[CodeResult, None]:
-        """The recorded result of a program, once."""
-        (done,) = self.outcomes.pop((program.key, "", self._draws[program.key]))
-        self._draws[program.key] += 1
+        """The recorded result of a program, once; equal programs in the order of their recording."""
+        (done,) = self.outcomes.pop(self._programs[program.key].pop(0))
         assert isinstance(done, CodeFinished)
         return done.result, None
-
-    @staticmethod
-    def _is_done(effect: Effect, cut: Recording) -> bool:
-        return (effect.key, "", effect.draw) in cut.outcomes
 
 
 def timeless(data: bytes) -> list[dict[str, object]]:

@@ -335,6 +335,21 @@ def test_orchard_the_south_has_most_apples() -> None:
     assert answer("rlm-orchard") == max(sums, key=lambda name: sums[name]) == "south"
 
 
+def test_three_of_the_five_numbers_have_the_sum_of_digits_twenty() -> None:
+    numbers = story("rlm-digits-forced")[0].split("\n")[1:]
+    sums = [sum(map(int, number)) for number in numbers]
+    assert sums == [20, 20, 17, 20, 22]
+    fitting = [number for number, total in zip(numbers, sums, strict=True) if total == 20]
+    assert answer("rlm-digits-forced") == ", ".join(fitting)
+
+
+def test_the_shop_in_elm_street_sold_one_piece_more() -> None:
+    shops = story("rlm-two-depths")[0].split("\n\n")[1:]
+    sums = {shop.split(":")[0]: sum(map(int, re.findall(r"\d+", shop))) for shop in shops}
+    assert sums == {"Elm Street": 36, "Oak Street": 35}
+    assert answer("rlm-two-depths") == "Elm Street"
+
+
 # The timetable, and the digits.
 
 TRAINS = {

@@ -186,7 +186,9 @@ FACTS = {
     "rival-mrp": Facts(0, end=("answered", "field")),
     "rival-tot": Facts(2, limit=2, end=("answered", "field")),
     "rival-ttpi": Facts(3, limit=16, end=("answered", "field")),
+    "rlm-digits-forced": Facts(0, code=("ok",) * 4, end=("answered", "forced")),
     "rlm-orchard": Facts(0, code=("ok",) * 5, end=("answered", "stopped")),
+    "rlm-two-depths": Facts(0, code=("ok",) * 10, reminders=1, end=("answered", "stopped")),
     "sample-game24-experts": Facts(3, ("Python", "Arithmetic Checker"), ("ok",)),
     "sample-game24-standard": Facts(1),
     "sample-words-cot": Facts(1),
@@ -407,6 +409,21 @@ def test_rlm_a_sum_is_refused_and_left_to_sub_models() -> None:
     third = [e for e in run.events if isinstance(e, Requested) and not e.span][2]
     assert "Not run: line 1: arithmetic is not allowed." in [m.content for m in third.messages]
     assert [name for role, name in run.spans if role == "query"] == [f"query {n}" for n in range(1, 6)]
+
+
+def test_rlm_the_budget_ends_a_check_and_the_answer_that_was_set_is_submitted() -> None:
+    run = told("rlm-digits-forced")
+    assert run.result.calls == 8
+    assert [name for role, name in run.spans if role == "query"] == [f"query {n}" for n in range(1, 7)]
+
+
+def test_rlm_a_query_is_a_recursive_model_that_asks_and_is_refused_like_the_first() -> None:
+    run = told("rlm-two-depths")
+    spans = {e.span: e.name for e in run.events if isinstance(e, SpanStarted) and e.role == "query"}
+    depths = [span.count("/") + 1 for span in spans]
+    assert (depths.count(1), depths.count(2)) == (3, 2)
+    told_again = [m.content for e in run.events if isinstance(e, Requested) and e.span for m in e.messages]
+    assert "Not run: line 1: arithmetic is not allowed." in told_again
 
 
 def test_timetable_what_the_function_refused_is_told_and_the_meta_model_goes_on() -> None:

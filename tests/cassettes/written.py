@@ -156,11 +156,25 @@ CASSETTES = (
         {"behaviours": ("verification", "conclusion")},
     ),
     Cassette(
+        "rlm-digits-forced",
+        "The budget is used up by a check: the answer that was set counts",
+        "",
+        "rlm",
+        {"budget": 8},
+    ),
+    Cassette(
         "rlm-orchard",
         "Small programs over the task; what they may not compute, sub-models do",
         "",
         "rlm",
         {"budget": 20},
+    ),
+    Cassette(
+        "rlm-two-depths",
+        "A query is a recursive model of its own, which asks others in turn",
+        "",
+        "rlm",
+        {"budget": 20, "depth": 2},
     ),
     Cassette(
         "sample-game24-experts",
