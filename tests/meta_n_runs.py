@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,7 +93,9 @@ class InProcess:
         self.programs.append(program)
         space: dict[str, Any] = json.loads(json.dumps(program.inputs or {}))
         try:
-            exec(compile(program.code, "program.py", "exec"), space)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                exec(compile(program.code, "program.py", "exec"), space)
             value = space[program.result] if program.result else None
             return CodeResult("ok", value=json.loads(json.dumps(value))), How()
         except SyntaxError as error:

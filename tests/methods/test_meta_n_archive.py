@@ -278,3 +278,14 @@ def test_gate_traces_are_used_again() -> None:
     assert sum(call.role == "instance" for call in told.model.calls) == 24
     order = [one["task"] for one in json.loads(told.stored("candidate")[1].body)["scores"]]
     assert order == [f"t:{n}" for n in range(12)]
+
+
+def test_omega_sees_the_scripts_of_other_stacks_where_they_beat_the_parent() -> None:
+    """C1 is best on t:0 and C2 on t:1; whoever is bred from next is shown what it lacks."""
+    rows = [[0.2, 0.2, 0.2, 0.2], [0.9, 0.2, 0.2, 0.2], [0.2, 0.9, 0.2, 0.2]]
+    told = solve(Dealt(rows), 4, seed=4, mode="evolutionary", iterations=8, patience=8)
+    shown = [prompt for prompt in told.prompts("omega") if "Another stack reached 0.9000" in prompt]
+    assert shown
+    assert all("return 0.9" in prompt for prompt in shown)
+    linear = solve(Dealt(rows), 4, iterations=4, patience=4)
+    assert not [prompt for prompt in linear.prompts("omega") if "Another stack" in prompt]

@@ -218,3 +218,8 @@ def test_standard_output_keeps_its_start_and_its_end() -> None:
     assert kept.startswith("a" * 200 + "\n[1,000 characters cut]\n")
     assert kept.endswith("c" * 300)
     assert shortened("x" * 500) == "x" * 500
+
+
+def test_in_an_archive_the_best_known_stands_beside_what_regressed() -> None:
+    said = payload(evidence(3, holders={"t:0": 0.75}), random.Random(0)).prompt
+    assert "t:0 0.3000 -> 0.0000 (best in the archive 0.7500), t:1 0.3000 -> 0.0000, " in said
