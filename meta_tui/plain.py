@@ -240,6 +240,8 @@ class Plain:
         made_from = f" ← {', '.join(map(clean, event.inputs))}" if event.inputs else ""
         head = f"{clean(f'{event.kind} {event.id}'.strip())}{made_from}"
         text = event.title or event.body
+        if event.kind == "flag" and event.title and event.body:
+            text = f"{event.title}: {event.body}"
         if self._chains is not None and not (self.brief and event.title):
             from meta_tui.evaluation.chain_text import told_of
 

@@ -21,6 +21,7 @@ from meta_tui.events import (
     RunStarted,
     SpanFinished,
     SpanStarted,
+    Stored,
 )
 from meta_tui.plain import Plain, Tally, table
 
@@ -100,6 +101,11 @@ def test_two_streams_at_once_do_not_run_into_each_other() -> None:
         Replied(0, Reply("aaaAAA"), span="1"),
     )
     assert text == "A\n  aaaAAA\nB\n  bbb\n"
+
+
+def test_a_flag_says_what_was_wrong_and_not_only_that_something_was() -> None:
+    text = shown(Stored("flag", "", "refused", "line 1: arithmetic is not allowed"))
+    assert text == "flag\n  refused: line 1: arithmetic is not allowed\n"
 
 
 def test_a_failed_attempt_does_not_run_into_the_text_before_it() -> None:
