@@ -283,3 +283,23 @@ def test_any_moment_of_a_shipped_run_is_what_playing_up_to_it_gives(name):
             reader.to(events[: (place * 31) % len(events)])
             reader.to(events[: place + 1])
             assert reader.view == played
+
+
+async def test_the_cursor_stays_on_the_best_chain_until_somebody_moves_it():
+    events, have = linear(), []
+    places = [n for n, e in enumerate(events, 1) if getattr(e, "kind", "") == "archive_best"]
+    have.append(events[: places[0]])
+    app = MetaApp(lambda: ChainScreen(lambda: (have[-1], ()), "live"), fps=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        found = [app.screen.attempt.id]
+        for place in places[1:4]:
+            have.append(events[:place])
+            app.screen.refresh_view()
+            found.append(app.screen.attempt.id)
+        assert found == ["C0", "C1", "C1", "C3"]
+        await pilot.press("g")
+        await pilot.pause()
+        have.append(events)
+        app.screen.refresh_view()
+        assert app.screen.attempt.id == "C0"

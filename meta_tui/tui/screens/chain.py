@@ -81,7 +81,7 @@ class ChainScreen(Screen[None]):
         self._reader = Reader()
         self._moment: int | None = None
         self._shown: tuple[object, ...] = ()
-        self._placed = False
+        self._moved = False
         self.view = 0
         self.effects: Sequence[EffectView] = ()
 
@@ -160,10 +160,9 @@ class ChainScreen(Screen[None]):
         self._show_page(view)
 
     def _first(self, view: ChainView) -> int | None:
-        """Where the cursor stands when there is something to stand on for the first time."""
-        if self._placed or view.best is None:
+        """The line of the best chain, until a person moves the cursor or reads on in the page."""
+        if self._moved or view.best is None or self.pane.top:
             return None
-        self._placed = True
         best = view.best.best
         return next((one.number for one in view.attempts if one.id == best), None)
 
@@ -201,6 +200,7 @@ class ChainScreen(Screen[None]):
 
     def on_listing_moved(self, message: Listing.Moved) -> None:
         """Another line of the archive."""
+        self._moved = True
         self._show()
 
     def on_listing_chosen(self, message: Listing.Chosen) -> None:
