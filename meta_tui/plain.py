@@ -152,8 +152,8 @@ class Plain:
             case CodeFinished():
                 self._code(event.result, event.how, self._whose(event.span))
             case Rejected():
-                # A reason with a colon says itself what is done instead.
-                done = "" if ":" in event.reason else ": reminder sent"
+                # A reason with a colon says itself what is done instead; Meta^n asks nothing again.
+                done = "" if ":" in event.reason or self._chains else ": reminder sent"
                 self._line(f"▲ {event.reason}{done}", "warn")
             case Stored():
                 self._stored(event)

@@ -161,8 +161,8 @@ class _Teller:
             case Failed():
                 self._failure(event)
             case Rejected():
-                # A reason with a colon says itself what is done instead.
-                done = "" if ":" in event.reason else "; a reminder follows"
+                # A reason with a colon says itself what is done instead; Meta^n asks nothing again.
+                done = "" if ":" in event.reason or self._chains else "; a reminder follows"
                 self._add(event.span, "notice", f"{event.reason}{done}")
             case Stored():
                 self._stored(event)

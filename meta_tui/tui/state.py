@@ -527,14 +527,18 @@ def _scored(state: RunState, event: Scored) -> RunState:
 def _rejected(state: RunState, event: Rejected) -> Block:
     number = _round_of(state, event.span)
     where = f"round {number}: " if number else ""
-    # A reason with a colon says itself what is done instead.
-    then = "" if ":" in event.reason else "; a reminder follows"
+    # A reason with a colon says itself what is done instead; Meta^n asks nothing again.
+    then = "" if ":" in event.reason or _is_meta_n(state) else "; a reminder follows"
     return Block("notice", (f"{where}{event.reason}{then}",))
+
+
+def _is_meta_n(state: RunState) -> bool:
+    return state.started is not None and state.started.method == "meta_n"
 
 
 def _kept_text(state: RunState, event: Stored) -> str:
     """What was kept as a person reads it: records of Meta^n are told, all else stands as it is."""
-    if state.started is None or state.started.method != "meta_n":
+    if not _is_meta_n(state):
         return event.body
     from meta_tui.evaluation.chain_text import readable
 

@@ -27,7 +27,7 @@ from tui_hostile import FORBIDDEN, SHORT
 from meta_tui.evaluation import chain_text
 from meta_tui.evaluation.chain_text import plain, readable, tenth, told_of
 from meta_tui.evaluation.chains import EMPTY, ChainView, Reader, apply_all, record_of
-from meta_tui.events import RunFinished, Stored
+from meta_tui.events import Rejected, RunFinished, Stored
 from meta_tui.exchange.story import tell
 from meta_tui.methods.meta_n.records import (
     ArchiveBest,
@@ -310,6 +310,17 @@ def test_the_brief_plain_output_has_a_line_a_record() -> None:
     assert "layer L1: strategy" in text
     assert '{"' not in text
     assert all(len(line) <= 140 for line in text.split("\n"))
+
+
+def test_nobody_says_that_a_reminder_was_sent_where_nothing_is_asked_again() -> None:
+    events = [*linear()[:-1], Rejected("no part of a layer in the reply"), linear()[-1]]
+    parts: list[str] = []
+    front = Plain(parts.append)
+    for event in events:
+        front.take(event)
+    texts = ["".join(parts), *(p.text for p in tell(events, "run").passages)]
+    assert any("no part of a layer" in text for text in texts)
+    assert not any("reminder" in text for text in texts)
 
 
 def test_an_export_tells_the_same() -> None:
