@@ -209,11 +209,16 @@ def _imported(name: str, path: str) -> Callable[[str], Any]:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except Exception as error:
-        raise _bad(name, f"function {path!r} is not to be had: {error!r}") from error
+    except (Exception, SystemExit) as error:
+        hint = ". Install its package, or name its folder in PYTHONPATH" if _missing(error, module) else ""
+        raise _bad(name, f"function {path!r} is not to be had: {error!r}{hint}") from error
     if not callable(found):
         raise _bad(name, f"{path!r} is no function")
     return cast(Callable[[str], Any], found)
+
+
+def _missing(error: BaseException, module: str) -> bool:
+    return isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]
 
 
 def _of_plugin(name: str, plugin: str) -> Callable[[str], Any]:

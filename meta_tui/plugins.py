@@ -142,20 +142,30 @@ def _unnameable(plugin: Plugin, taken: Collection[str]) -> str:
 @cache
 def _imported(plugin: Plugin) -> tuple[Any, str]:
     """The object, or what went wrong. What it prints while it is imported is dropped: it would
-    stand in the middle of our JSON."""
+    stand in the middle of our JSON, or of the app."""
     point = next(point for other, point in _entries(plugin.group) if other == plugin)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return point.load(), ""
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code: its failure is a line
-        return None, f"{type(error).__name__}: {error}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - other people's code: its failure is a line
+        return None, described(error)
 
 
 def _examined(plugin: Plugin, made: Any, fault: Fault) -> str:
     try:
         return fault(plugin.name, made)
-    except Exception as error:  # noqa: BLE001 - other people's code may answer a question with an error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code may answer a question with an error
+        return described(error)
+
+
+def described(error: BaseException) -> str:
+    """What other people's code raised, even if it cannot say so itself."""
+    try:
         return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its own words failed
+        return type(error).__name__
 
 
 def _sentence(plugin: Plugin, problem: str) -> str:

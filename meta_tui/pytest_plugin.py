@@ -201,8 +201,8 @@ def _name(item: pytest.Item) -> str:
     """The name of a test's cassette, without ending: what cannot stand in a file's name is replaced,
     and then a digest keeps two such tests apart."""
     named = _marked(item)[0].removesuffix(SUFFIX)
-    cls = getattr(item, "cls", None)
-    whole = named or (f"{cls.__name__}.{item.name}" if cls else item.name)
+    classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+    whole = named or ".".join([*classes, item.name])
     plain = re.sub(r"[^\w.\[\]=+,-]+", "-", whole, flags=re.ASCII)[:LONGEST_NAME].lstrip(".")
     return plain if plain == whole else f"{plain}-{sha256(whole.encode()).hexdigest()[:8]}"
 

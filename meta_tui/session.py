@@ -481,7 +481,7 @@ class Session:
         make = plugins.load(offered[prefix], _model_fault)
         try:
             made: Model = make(name, self.settings)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UsageError(f"{offered[prefix].title} made no model {name!r}: {error!r}") from error
         if hasattr(made, "aclose"):
             self._closers.append(made)

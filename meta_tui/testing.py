@@ -33,6 +33,9 @@ from meta_tui.sources import RecordMode
 LONGEST = 200
 """Lines of a diff that are shown."""
 
+SENDMSG_ADDRESS = 4
+"""Arguments of `sendmsg` where the last is an address."""
+
 PARAMS = ("temperature", "top_p", "max_tokens")
 """Request parameters that are settings too."""
 
@@ -210,7 +213,8 @@ class Network:
         allowed: hosts that stay open, as they are given to `connect`.
     """
 
-    METHODS = ("connect", "connect_ex", "sendto")
+    METHODS = ("connect", "connect_ex", "sendto", "sendmsg")
+    LOOKUPS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
     HERE = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
     """Hosts whose look-up reaches nobody: servers look them up to be bound there."""
 
@@ -222,9 +226,11 @@ class Network:
     def __enter__(self) -> Network:
         """Close them."""
         for name in self.METHODS:
-            self._replace(socket.socket, name, self._guarded)
+            if hasattr(socket.socket, name):  # Windows has no sendmsg
+                self._replace(socket.socket, name, self._guarded)
         self._replace(socket, "socketpair", self._exempt)
-        self._replace(socket, "getaddrinfo", self._guarded_lookup)
+        for name in self.LOOKUPS:
+            self._replace(socket, name, self._guarded_lookup)
         return self
 
     def __exit__(
@@ -250,7 +256,8 @@ class Network:
 
     def _guarded(self, method: Any) -> Any:
         def guarded(sock: socket.socket, *arguments: Any) -> Any:
-            address = arguments[-1]
+            connected = method.__name__ == "sendmsg" and len(arguments) < SENDMSG_ADDRESS
+            address = None if connected or not arguments else arguments[-1]
             if sock.family in (socket.AF_INET, socket.AF_INET6) and isinstance(address, tuple):
                 self._check(address[0])
             return method(sock, *arguments)

@@ -53,6 +53,7 @@ other = "meta_tui_odd:Fine"
 plain_class = "meta_tui_odd:Plain"
 needy = "meta_tui_odd:Needy"
 leaves = "meta_tui_odd_leaves:anything"
+skipped = "meta_tui_odd_skips:anything"
 
 [project.entry-points."meta_tui.tasks"]
 ungraded = "meta_tui_odd:UNGRADED"
@@ -63,6 +64,7 @@ game24 = "meta_tui_odd:HASTY"
 strict = "meta_tui_odd:no_grade"
 no_grade = "meta_tui_odd:no_grade"
 raises = "meta_tui_odd:raises"
+quits = "meta_tui_odd:quits"
 number = "meta_tui_odd:NUMBER"
 
 [project.entry-points."meta_tui.experts"]
@@ -71,9 +73,10 @@ silent = "meta_tui_odd:NUMBER"
 [project.entry-points."meta_tui.models"]
 script = "meta_tui_odd:raises"
 moody = "meta_tui_odd:raises"
+quits = "meta_tui_odd:quits"
 
 [tool.hatch.build.targets.wheel]
-only-include = ["meta_tui_odd.py", "meta_tui_odd_leaves.py"]
+only-include = ["meta_tui_odd.py", "meta_tui_odd_leaves.py", "meta_tui_odd_skips.py"]
 """
 ODD_CODE = """
 from typing import ClassVar
@@ -108,6 +111,9 @@ def no_grade(sample, reply):
 
 def raises(*args):
     raise RuntimeError("in a mood")
+
+def quits(*args):
+    raise SystemExit("out of here")
 """
 
 
@@ -183,7 +189,10 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """A package whose entry points are wrong in every way that we know."""
     base = tmp_path_factory.mktemp("odd")
     made = Environment(base / "env")
-    leaves = {"meta_tui_odd_leaves.py": "raise SystemExit(3)\n"}
+    leaves = {
+        "meta_tui_odd_leaves.py": "raise SystemExit(3)\n",
+        "meta_tui_odd_skips.py": "class Skip(BaseException): ...\nraise Skip('not on this machine')\n",
+    }
     made.install(written(base / "odd", {"pyproject.toml": ODD, "meta_tui_odd.py": ODD_CODE, **leaves}))
     return made
 
@@ -343,6 +352,7 @@ WRONG = {
     "method plain_class": "a frozen msgspec.Struct",
     "method needy": "TypeError",
     "method leaves": "SystemExit: 3",
+    "method skipped": "Skip: not on this machine",
     "task ungraded": "no grader named strict",
     "task game24": "the name is meta-tui's own",
     "grader strict": "the name is meta-tui's own",
@@ -368,11 +378,16 @@ def test_a_generator_a_grader_and_a_model_that_fail_are_sentences(odd: Environme
     )
     answers = tmp_path / "answers.jsonl"
     answers.write_text(json.dumps({"sample": "words:0", "output": "whatever"}) + "\n")
-    for grader, why in (("no_grade", "no Grade"), ("raises", "in a mood")):
+    for grader, why in (("no_grade", "no Grade"), ("raises", "in a mood"), ("quits", "out of here")):
         graded = odd.json("tasks", "grade", str(answers), "--grader", grader)
         assert why in json.dumps(graded)
         assert '"error"' in json.dumps(graded)
     asked = odd.meta_tui("solve", "q", "--model", "moody:x", "--method", "standard", code=2)
     assert "model moody of meta-tui-odd 2.0 made no model 'x'" in asked.stderr
+    asked = odd.meta_tui("solve", "q", "--model", "quits:x", "--method", "standard", code=2)
+    assert "model quits of meta-tui-odd 2.0 made no model 'x': SystemExit" in asked.stderr
     missing = odd.meta_tui("tasks", "grade", str(answers), "--grader", "nobody", code=2)
-    assert "there is no grader 'nobody'; there are strict, paper, both, no_grade, raises" in missing.stderr
+    assert (
+        "there is no grader 'nobody'; there are strict, paper, both, no_grade, quits, raises"
+        in missing.stderr
+    )

@@ -258,6 +258,32 @@ def test_every_test_has_its_cassettes_and_unused_ones_are_reported_at_the_end(
     assert told.stdout.str().count("no test uses it") == 1
 
 
+NESTED = (
+    scripted()
+    + """
+class TestOuter:
+    class TestInner:
+        def test_it(self, meta_tui_run):
+            assert meta_tui_run("6 * 7, inside?", model=model()).answer == "42"
+
+class TestInner:
+    def test_it(self, meta_tui_run):
+        assert meta_tui_run("6 * 7, outside?", model=model()).answer == "42"
+"""
+)
+
+
+def test_classes_of_one_name_in_different_places_share_no_cassette(pytester: pytest.Pytester) -> None:
+    suite(pytester, NESTED)
+    run(pytester, "--meta-tui-record=once").assert_outcomes(passed=3)
+    assert [Path(path).stem for path in cassettes(pytester)] == [
+        "TestInner.test_it",
+        "TestOuter.TestInner.test_it",
+        "test_one",
+    ]
+    run(pytester).assert_outcomes(passed=3)
+
+
 def test_a_selection_accuses_no_cassette_of_the_tests_that_were_left_out(pytester: pytest.Pytester) -> None:
     suite(pytester, THREE)
     run(pytester, "--meta-tui-record=once").assert_outcomes(passed=5)
@@ -367,6 +393,7 @@ def test_a_suite_that_does_not_ask_for_it_pays_and_sees_nothing(pytester: pytest
 
 def test_sockets_are_closed_and_what_was_there_before_comes_back() -> None:
     before = {name: getattr(socket.socket, name) for name in Network.METHODS}
+    look_ups = {name: getattr(socket, name) for name in Network.LOOKUPS}
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = listening.getsockname()
         with Network() as network:
@@ -375,10 +402,16 @@ def test_sockets_are_closed_and_what_was_there_before_comes_back() -> None:
                     reach(one, address)
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, pytest.raises(NetworkClosed):
                 one.sendto(b"x", ("192.0.2.1", 9))
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, pytest.raises(NetworkClosed):
+                one.sendmsg([b"x"], [], 0, ("192.0.2.1", 9))
             with pytest.raises(NetworkClosed, match=r"example\.invalid"):
                 socket.getaddrinfo("example.invalid", 80)
+            for look_up in (socket.gethostbyname, socket.gethostbyname_ex, socket.gethostbyaddr):
+                with pytest.raises(NetworkClosed, match=r"example\.invalid"):
+                    look_up("example.invalid")
             assert socket.getaddrinfo("localhost", 80)
             pair: Any = socket.socketpair()
+            assert pair[0].sendmsg((b"x",)) == 1
             for end in pair:
                 end.close()
             with network.opened():
@@ -388,6 +421,7 @@ def test_sockets_are_closed_and_what_was_there_before_comes_back() -> None:
         with Network(["127.0.0.1"]):
             socket.create_connection(address, 5).close()
         socket.create_connection(address, 5).close()
+    assert {name: getattr(socket, name) for name in Network.LOOKUPS} == look_ups
     assert {name: getattr(socket.socket, name) for name in Network.METHODS} == before
 
 

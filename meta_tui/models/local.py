@@ -128,7 +128,7 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value
+        return str.__str__(value)  # a subclass may do anything, and would do it in the loop
     if isinstance(value, bytes | bytearray):
         return value.decode(errors="replace")
     try:
@@ -167,7 +167,7 @@ def _with_prints(result: str, printed: str) -> str:
 
 def _described(error: BaseException) -> str:
     try:
-        words = str(error)
-    except Exception:  # noqa: BLE001 - an exception of the user's that cannot even be told
+        words = str.__str__(str(error))[:4000]
+    except BaseException:  # noqa: BLE001 - an exception of the user's that cannot even be told
         words = ""
-    return scrub(mend(f"{type(error).__name__}: {words[:4000]}".removesuffix(": ")))
+    return scrub(mend(f"{type(error).__name__}: {words}".removesuffix(": ")))

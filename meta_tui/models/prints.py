@@ -70,6 +70,11 @@ class _Apart:
     def write(self, text: str) -> Any:
         return (_sink.get() or self.real).write(text)
 
+    def close(self) -> None:
+        """A function that closes what it prints to must not close it for everybody."""
+        if _sink.get() is None and self.real is not None:
+            self.real.close()
+
     def flush(self) -> None:
         if _sink.get() is None and self.real is not None:
             self.real.flush()

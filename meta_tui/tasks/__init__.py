@@ -193,7 +193,7 @@ def _watched(found: Family, plugin: plugins.Plugin) -> Family:
             made = found.generate(index, seed, **options)
         except UsageError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UsageError(f"{plugin.title} made no sample {index}: {error!r}") from error
         if not isinstance(made, Sample):
             raise UsageError(f"{plugin.title} made a {type(made).__name__}, not a meta_tui.tasks.Sample")
@@ -291,7 +291,7 @@ async def _guarded(sample: Sample, work: Awaitable[Grade]) -> Grade:
         made = await work
     except UsageError:
         raise
-    except Exception as error:  # noqa: BLE001 - the boundary of grading
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary of grading
         return Grade("error", f"{sample.id} cannot be graded: {type(error).__name__}: {error}")
     if isinstance(made, Grade) and made.verdict in VERDICTS:
         return made

@@ -117,6 +117,45 @@ def test_whatever_a_function_raises_is_a_failed_call(raised: BaseException) -> N
     assert "before it failed" in error.message
 
 
+def test_an_error_that_cannot_even_be_told_is_a_failed_call_at_once() -> None:
+    class Untold(Exception):
+        def __str__(self) -> str:
+            raise SystemExit
+
+    def fail(_: str) -> None:
+        raise Untold
+
+    began = time.monotonic()
+    assert failure(FunctionExpert(fail, seconds=10)).message == "Untold"
+    assert time.monotonic() - began < 5
+
+
+def test_a_text_of_a_class_of_its_own_is_taken_as_plain_text() -> None:
+    class Odd(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise SystemExit
+
+        def __getitem__(self, at: Any) -> str:
+            raise KeyboardInterrupt
+
+    assert said(lambda _: Odd("fine")) == "fine"
+
+
+def test_a_function_that_closes_its_output_closes_it_for_nobody_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def closes(_: str) -> str:
+        print("last words")
+        sys.stdout.close()
+        return "done"
+
+    assert said(closes) == "done\n\n[It printed this]\nlast words"
+    print("still here")
+    assert capsys.readouterr().out == "still here\n"
+
+
 def test_a_function_cannot_stop_the_run_by_raising_our_own_errors() -> None:
     from meta_tui.errors import Stopped
 
