@@ -3,18 +3,30 @@
 Each text on each screen, and in a real terminal, is looked at in tests/long.
 """
 
+import tempfile
+from functools import cache
+from pathlib import Path
+
 import pytest
+from evaluation import small
+from tui_chains import linear, shown
 from tui_hostile import CORPUS, FORBIDDEN, SHORT, events_with, harmful, painted, poisoned
 from tui_story import source_of
 
 from meta_tui.errors import CassetteMiss
+from meta_tui.evaluation import evaluate
+from meta_tui.models.scripted import ScriptedModel
+from meta_tui.run import Doors
 from meta_tui.runlog import Recording
 from meta_tui.store import RunSummary
 from meta_tui.tui.app import MetaApp
 from meta_tui.tui.screens.artifacts import ArtifactsScreen
 from meta_tui.tui.screens.ask import AskScreen
+from meta_tui.tui.screens.chain import ChainScreen
 from meta_tui.tui.screens.compare import CompareScreen
 from meta_tui.tui.screens.dialogs import Choice, Page, Say, Word
+from meta_tui.tui.screens.evaluation import EvaluationScreen
+from meta_tui.tui.screens.evaluations import EvaluationsScreen, Found, found
 from meta_tui.tui.screens.home import HomeScreen
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.knowledge import KnowledgeScreen
@@ -23,6 +35,7 @@ from meta_tui.tui.screens.paste import PasteScreen
 from meta_tui.tui.screens.program import ProgramScreen
 from meta_tui.tui.screens.reader import ReaderScreen
 from meta_tui.tui.screens.run import RunScreen
+from meta_tui.tui.screens.samples import Offer, SamplesScreen
 from meta_tui.tui.state import EMPTY, apply_all
 from meta_tui.tui.widgets.pane import Pane
 
@@ -71,6 +84,39 @@ def program(text):
     return ProgramScreen(apply_all(EMPTY, events_with(text)).effects[2], text)
 
 
+def chain(text):
+    return ChainScreen(shown(linear(whole(text))), text)
+
+
+def whole(text):
+    """Without half characters, which records and requests never hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+FOLDERS = tempfile.TemporaryDirectory()
+
+
+@cache
+def evaluated(text, down):
+    """The folder of an evaluation of a model of this name that says or fails with this text."""
+    folder = Path(tempfile.mkdtemp(dir=FOLDERS.name))
+    answers = ScriptedModel(lambda call: f'>> FINAL ANSWER:\n"""\n{text}\n"""')
+    doors = Doors(small.down(text) if down else answers)
+    planned = small.planned(folder, ("standard", "zero_shot_cot"), small.loaders.samples("words", 2), text)
+    small.finished(evaluate.evaluate(evaluate.Bench(folder, {text: doors}), planned))
+    return folder
+
+
+def evaluation(text, view=0):
+    text = whole(text)
+    return at_view(EvaluationScreen(evaluated(text, view == 4), every=0), view)
+
+
+def evaluations(text):
+    folder = evaluated(whole(text), False)
+    return EvaluationsScreen(lambda: [found(folder), Found(Path(text.replace("\0", "")), None, problem=text)])
+
+
 SCREENS = {
     "run": run,
     "home": home,
@@ -83,9 +129,15 @@ SCREENS = {
     "say": lambda text: Say(text, text),
     "reader": ReaderScreen,
     "program": program,
+    "chain": chain,
+    "evaluation": evaluation,
+    "evaluations": evaluations,
+    "samples": lambda text: SamplesScreen([Offer(text, text, text)]),
     "missing": lambda text: MissingScreen(CassetteMiss(text, text, f"{text}x", 3), text),
     **{f"artifacts-{view}": (lambda text, view=view: at_view(artifacts(text), view)) for view in range(4)},
     **{f"knowledge-{view}": (lambda text, view=view: at_view(knowledge(text), view)) for view in range(4)},
+    **{f"chain-{view}": (lambda text, view=view: at_view(chain(text), view)) for view in range(5)},
+    **{f"evaluation-{view}": (lambda text, view=view: evaluation(text, view)) for view in range(1, 5)},
     **{f"compare-{view}": (lambda text, view=view: at_view(compared(text), view)) for view in (1, 2)},
     **{f"inspect-{view}": (lambda text, view=view: inspector(text, view)) for view in range(5)},
 }
@@ -96,8 +148,11 @@ async def assert_inert(name, text, size=(100, 30)):
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         screen = app.screen
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        if isinstance(screen, EvaluationScreen):
+            assert screen.standing is not None
         if isinstance(screen, RunScreen):
-            await app.workers.wait_for_complete()
             screen.flush()
             await pilot.pause()
             assert screen.state.status == "answered"
