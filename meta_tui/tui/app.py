@@ -251,6 +251,13 @@ class MetaApp(App[int]):
         elif not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen())
 
+    def action_command_palette(self) -> None:
+        """Find any action by its name."""
+        from meta_tui.tui.screens.palette import Palette
+
+        if not Palette.is_open(self):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_wrap(self) -> None:
         """Wrap long lines in all panes, or show each on one row."""
         from meta_tui.tui import handing

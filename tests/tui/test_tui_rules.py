@@ -193,3 +193,16 @@ async def test_the_screen_below_is_seen_through_the_letters():
         await pilot.press("ctrl+o")
         await pilot.pause()
         assert app.screen.styles.background.a == 0
+
+
+async def test_paging_a_palette_that_has_no_room_ends_nothing():
+    from test_tui_goldens import SCREENS
+
+    from meta_tui.tui.app import MetaApp
+
+    app = MetaApp(SCREENS["home"], fps=0)
+    async with app.run_test(size=(3, 2)) as pilot:
+        await pilot.press("ctrl+p", "pagedown", "pageup", "down", "home", "end", "pagedown")
+        await pilot.pause()
+        assert app.is_running
+        await pilot.press("escape")
