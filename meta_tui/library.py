@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import replace as _replace_plan
 from pathlib import Path
@@ -44,7 +44,7 @@ async def solve_async(
     log: str | Path | None = None,
     cassette: str | Path | None = None,
     record: RecordMode = "once",
-    on_event: Emit | None = None,
+    on_event: Emit | Sequence[Emit] | None = None,
     stop: Stop | None = None,
     experts: Mapping[str, Given] | None = None,
     **options: Any,
@@ -58,7 +58,7 @@ async def solve_async(
         settings: settings of the method that differ from its defaults.
         log: where the run log goes; default: the user's folder.
         cassette: a run log to follow instead, by `record`: none, once, new_episodes or all.
-        on_event: told of every event as it happens.
+        on_event: told of every event as it happens; of several, one that fails is dropped alone.
         stop: ends the run from outside.
         experts: special experts of meta-prompting by name or pattern ("Expert Search"): a function
             from the instruction to text, a model, the name of one, a program of the sandbox, or the
@@ -78,7 +78,7 @@ async def solve_async(
     )
     if log is not None:
         planned = _replace_plan(planned, log=Path(log))
-    consumers = [on_event] if on_event else []
+    consumers = _consumers(on_event)
     try:
         if cassette is None:
             return await session.solve(planned, live, consumers, stop)
@@ -170,14 +170,8 @@ async def solve_events(question: str, **arguments: Any) -> AsyncGenerator[AnyEve
         MetaTuiError: what `solve_async` raises, after the events that came before it.
     """
     events: asyncio.Queue[AnyEvent | None] = asyncio.Queue()
-    also = arguments.pop("on_event", None)
-
-    def take(event: AnyEvent) -> None:
-        events.put_nowait(event)
-        if also is not None:
-            also(event)
-
-    run = asyncio.create_task(solve_async(question, on_event=take, **arguments))
+    told = [events.put_nowait, *_consumers(arguments.pop("on_event", None))]
+    run = asyncio.create_task(solve_async(question, on_event=told, **arguments))
     run.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:
@@ -187,6 +181,12 @@ async def solve_events(question: str, **arguments: Any) -> AsyncGenerator[AnyEve
         if not run.done():
             run.cancel()
             await asyncio.wait({run})
+
+
+def _consumers(on_event: Emit | Sequence[Emit] | None) -> list[Emit]:
+    if on_event is None:
+        return []
+    return [on_event] if callable(on_event) else list(on_event)
 
 
 async def replay_async(

@@ -127,12 +127,15 @@ _EARLIER = (
     "instruction|message|output|outputs|question|reasoning|reply|replies|response|responses|result|results|"
     "round|rounds|solution|solutions|work"
 )
+_NO_THRESHOLD = r"(?![\s-]+(?:\d|average|age|all\b|an?\b|the\b|zero|ground|sea|pH\b))"
+"""What does not follow an "above" that points back: "numbers above 5", "a text above the door"."""
 _REFERS = re.compile(
-    r"\b(?:(?:as|like|see|seen|from|mentioned|described|stated|shown|listed|given|discussed|provided|found)"
-    r"\s+(?:above|earlier|previously)"
-    rf"|the\s+above(?:\s+(?:\w+\s+)?(?:{_EARLIER}|information|list|problem|text|words|numbers|code))?"
+    r"\b(?:(?:as|like|see|seen|mentioned|described|stated|shown|listed|given|discussed|provided|found)"
+    rf"\s+(?:above{_NO_THRESHOLD}|earlier|previously)"
+    r"|the\s+above(?![\s-]+(?:average|normal|freezing|zero|ground|board)\b)"
+    rf"(?:\s+(?:\w+\s+)?(?:{_EARLIER}|information|list|problem|text|words|numbers|code))?"
     rf"|(?:the|your|our|their|my|this|that|any)\s+(?:previous|preceding|earlier|prior)\s+(?:\w+\s+)?(?:{_EARLIER})"
-    rf"|(?:{_EARLIER}|information|list|problem|text|words|numbers)\s+above"
+    rf"|(?:{_EARLIER}|information|list|problem|text|words|numbers)\s+(?:from\s+)?above{_NO_THRESHOLD}"
     r"|(?:the\s+)?aforementioned|previously\s+(?:mentioned|discussed|given|found|stated|computed))\b",
     re.IGNORECASE,
 )

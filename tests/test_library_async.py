@@ -119,6 +119,15 @@ async def test_another_consumer_is_told_as_well_and_a_cassette_can_be_followed()
             pass
 
 
+async def test_another_consumer_that_fails_does_not_end_the_stream() -> None:
+    def fails(event: AnyEvent) -> None:
+        raise RuntimeError("a display that fails")
+
+    events = [e async for e in meta_tui.solve_events("q", model=scripted(), on_event=fails, log="log.jsonl")]
+    assert isinstance(events[-1], RunFinished)
+    assert len(events) > len(read(Path("log.jsonl")).events)
+
+
 async def test_two_runs_can_be_streamed_at_once() -> None:
     async def answer(name: str) -> list[str]:
         events = meta_tui.solve_events("q", model=scripted(), log=name)

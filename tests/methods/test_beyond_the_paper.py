@@ -356,6 +356,9 @@ def test_an_answer_beside_a_call_that_is_sent_back_is_kept(tmp_path: Path) -> No
         ("the aforementioned candidates", "the aforementioned"),
         ("Use the previously computed result", "previously computed"),
         ("THE ABOVE LIST is wrong", "THE ABOVE LIST"),
+        ("Add the numbers from above.", "numbers from above"),
+        ("See above, then go on", "See above"),
+        ("the above-mentioned plan", "the above"),
     ],
 )
 def test_words_that_point_back_are_found(instruction: str, phrase: str) -> None:
@@ -372,6 +375,12 @@ def test_words_that_point_back_are_found(instruction: str, phrase: str) -> None:
         "Sort: pear fig apple",
         "In the previous century",
         "temperatures above zero",
+        "Compute the above-average scores",
+        "Sum the numbers above 100 in: 5 200",
+        "Seen from above, a cone is a circle. Draw the scene from above.",
+        "Which results above the threshold 0.5 are there?",
+        "Write a message above the door",
+        "birds found above 3000 m",
         "",
     ],
 )
