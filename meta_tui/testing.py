@@ -22,7 +22,7 @@ import msgspec
 
 from meta_tui import library, sources
 from meta_tui.chat import Params
-from meta_tui.errors import CassetteMiss, RecordError, ReplayError, UsageError
+from meta_tui.errors import CassetteMiss, LogError, RecordError, ReplayError, UsageError
 from meta_tui.events import RunStarted
 from meta_tui.journal import Emit, Journal, describe
 from meta_tui.run import Doors, RunResult
@@ -85,14 +85,15 @@ class CassetteRun:
         Raises:
             UsageError: no cassette is there and none may be recorded.
             ReplayError: the run is not the recorded one; its notes show a diff.
-            RecordError: a run that was to be recorded failed for want of its provider.
+            LogError: the cassette is damaged, or of a newer version.
+        RecordError: a run that was to be recorded failed for want of its provider.
         """
         path = self._next()
         exists = path.exists()
         if self.mode == "none" and not exists:
             raise UsageError(f"there is no cassette {path}; record it: {self._command('once')}")
         follows = exists and self.mode in ("none", "once")
-        recording = read(path) if follows else None
+        recording = self._read(path) if follows else None
         planned, live = _prepared(question, {**self.defaults, **arguments}, recording)
         consumers = [on_event] if on_event else []
         try:
@@ -107,6 +108,13 @@ class CassetteRun:
         path = self.path if number == 1 else self.path.with_stem(f"{self.path.stem}-{number}")
         self.used.append(path)
         return path
+
+    def _read(self, path: Path) -> Recording:
+        try:
+            return read(path)
+        except LogError as error:
+            error.add_note(f"cassette {path}\nmend it, or record anew: {self._command('all')}")
+            raise
 
     def _command(self, mode: RecordMode) -> str:
         return f"pytest --meta-tui-record={mode} {self.test!r}"

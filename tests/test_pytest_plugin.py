@@ -190,6 +190,19 @@ def test_a_stale_cassette_fails_and_names_what_was_not_reached(pytester: pytest.
         stale.stdout.re_match_lines([r"E +meta_tui.errors.(Difference|NotReached): .*", r"E +cassette .*"])
 
 
+def test_a_damaged_cassette_is_named_with_what_to_do(pytester: pytest.Pytester) -> None:
+    suite(pytester, scripted())
+    run(pytester, "--meta-tui-record=once")
+    cassette = pytester.path / "cassettes/test_suite/test_one.jsonl"
+    cassette.write_text("")
+    found = run(pytester, "--meta-tui-record=once")
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(
+        [f"E*cassette {cassette}", "E*record anew: pytest --meta-tui-record=all 'test_suite.py::test_one'"]
+    )
+    run(pytester, "--meta-tui-record=all").assert_outcomes(passed=1)
+
+
 def test_new_episodes_asks_for_what_is_missing_and_reports_what_it_drops(pytester: pytest.Pytester) -> None:
     suite(pytester, poet(asks=3))
     run(pytester, "--meta-tui-record=once").assert_outcomes(passed=1)
