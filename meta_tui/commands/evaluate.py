@@ -150,7 +150,7 @@ def evaluate_command(
     wanted = [cells.variant(m, preset, params) for m in _variants(methods or (settings.method,))]
     asked = _models(models, settings, chosen)
     plan = cells.Plan(
-        variants=tuple(_learned(_streaming(wanted, stream), knowledge)),
+        variants=_told_apart(_learned(_streaming(wanted, stream), knowledge)),
         models=tuple(one.name for one in asked),
         tasks=tuple(dict.fromkeys(sample.task for sample in chosen)),
         repeats=repeats,
@@ -244,7 +244,7 @@ def _models(names: Sequence[str], settings: Settings, samples: Sequence[Sample])
             found.append(Asked(model.id, msgspec.structs.replace(settings, model=""), model))
         else:
             found.append(Asked(session.check_model(one), one, None))
-    return found
+    return list({one.name: one for one in found}.values())
 
 
 def _apart(names: Sequence[str], whole: str) -> list[str]:
@@ -284,6 +284,22 @@ def _learned(variants: Sequence[Variant], names: Sequence[str]) -> list[Variant]
     return found
 
 
+def _told_apart(variants: Sequence[Variant]) -> tuple[Variant, ...]:
+    """The variants, each once: the cells of one that is given twice would count twice."""
+    from meta_tui.chat import canonical_json
+
+    labels: dict[bytes, str] = {}
+    for one in variants:
+        label = labels.setdefault(canonical_json([one.method, one.settings, one.params]), one.label)
+        if label != one.label:
+            raise UsageError(
+                f"{label} and {one.label} are one method with the same settings; give one of them"
+            )
+    if not labels:
+        raise UsageError("which methods? give --method; `meta-tui methods list` lists them")
+    return tuple({one.label: one for one in variants}.values())
+
+
 def _shown(folder: Path, grader: str, work: Work) -> int:
     """The evaluation in the app, which runs it."""
     from meta_tui.tui import say_here
@@ -319,10 +335,13 @@ def _variants(methods: Sequence[str]) -> list[str]:
 def _samples(tasks: Sequence[str], count: int | None) -> list[Sample]:
     if not tasks:
         raise UsageError("which tasks? give --task; `meta-tui tasks list` lists them")
-    found = [sample for task in tasks for sample in samples_of(task, count)]
+    found: dict[str, Sample] = {}
+    for sample in (one for task in tasks for one in samples_of(task, count)):
+        if found.setdefault(sample.id, sample) != sample:
+            raise UsageError(f"two different samples are named {sample.id}; give each task once")
     if not found:
         raise UsageError("those tasks hold no samples")
-    return found
+    return list(found.values())
 
 
 def _default_folder(plan: Plan) -> Path:
@@ -336,13 +355,32 @@ def _default_folder(plan: Plan) -> Path:
 
 
 def _shard(text: str | None) -> tuple[int, int]:
+    """Which part of how many, from 0: as given, else as SLURM's array variables say."""
     if text is None:
-        number, count = os.environ.get("SLURM_ARRAY_TASK_ID"), os.environ.get("SLURM_ARRAY_TASK_COUNT")
-        first = os.environ.get("SLURM_ARRAY_TASK_MIN", "0")
-        if not (number and count):
-            return 0, 1
-        return int(number) - int(first), int(count)
-    part, slash, parts = text.partition("/")
-    if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        return _slurm_shard()
+    part, _, parts = text.partition("/")
+    if not (_is_count(part) and _is_count(parts) and 1 <= int(part) <= int(parts)):
         raise UsageError(f"--shard {text}: write i/n with i from 1 to n")
     return int(part) - 1, int(parts)
+
+
+def _slurm_shard() -> tuple[int, int]:
+    """The whole outside of an array. Its indices must be evenly spaced: of `--array=1,3,7` no task
+    can tell which of the three it is, and cells would be left out."""
+    names = ("TASK_ID", "TASK_COUNT", "TASK_MIN", "TASK_STEP")
+    number, count, first, step = (os.environ.get(f"SLURM_ARRAY_{name}") for name in names)
+    if not (number and count):
+        return 0, 1
+    given = (number, count, first or "0", step or "1")
+    if all(map(_is_count, given)):
+        at, parts, least, by = map(int, given)
+        part, rest = divmod(at - least, max(1, by))
+        if not rest and 0 <= part < parts:
+            return part, parts
+    raise UsageError(
+        f"SLURM's array task {number} of {count} tells no part of the cells; use --array=1-N, or give --shard i/n"
+    )
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -8,6 +8,7 @@ the field. Samples of other people's data carry what they need in `meta` and hav
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,7 @@ import msgspec
 from meta_tui import places
 from meta_tui.errors import UsageError
 from meta_tui.tasks import FAMILIES, Sample, decode, family
+from meta_tui.tasks.grading.numbers import MOST_DIGITS
 from meta_tui.tasks.grids.answers import worded, written
 
 SEED = 2000
@@ -25,6 +27,8 @@ SEED = 2000
 
 COUNT = 25
 """Samples of a shipped file."""
+
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
 
 SOURCE_DIGITS = 8
 """Hex digits of a file's digest in the names of its samples."""
@@ -157,6 +161,8 @@ def own(path: Path, task: str = "", form: str = "auto") -> list[Sample]:
         UsageError: as `read`.
     """
     found, digest = read(path, form, task), sha256(path.read_bytes()).hexdigest()
+    if not all(one.task for one in found):
+        raise UsageError(f"{path} does not say of which task its records are; write TASK={path}")
     if digest in {sha256(file.read_bytes()).hexdigest() for file in places.shipped("tasks").glob("*.jsonl")}:
         return found
     return [msgspec.structs.replace(one, source=one.source or digest[:SOURCE_DIGITS]) for one in found]
@@ -240,6 +246,7 @@ def authors_task(path: Path) -> str:
 
 
 def _own(path: Path, text: str, task: str) -> Iterator[Sample]:
+    seen = set[str]()
     for place, record in records(path, text):
         for field in ("input", "target"):
             place.text(record, field)
@@ -247,10 +254,13 @@ def _own(path: Path, text: str, task: str) -> Iterator[Sample]:
             found = decode(msgspec.json.encode(record))
         except (msgspec.ValidationError, UsageError) as error:
             raise place.error("", str(error)) from error
-        if found.task or task:
-            yield _known(place, found, task)
-        else:
+        if not (found.task or task):
             raise place.error("task", "it is missing; give --task")
+        known = _known(place, found, task)
+        if known.index < 0 or known.id in seen:
+            raise place.error("index", "it must be a number from 0 that no sample of the task has before it")
+        seen.add(known.id)
+        yield known
 
 
 def _known(place: _Place, found: Sample, task: str) -> Sample:
@@ -296,12 +306,13 @@ def _gsm8k(path: Path, text: str, task: str) -> Iterator[Sample]:
 
 
 def _number(place: _Place, field: str, text: str) -> str:
-    """A gold number without the commas of thousands (with them it could never be matched)."""
+    """A gold number without the commas of thousands (with them it could never be matched).
+
+    What the graders cannot read (`nan`, `1_000`, a hundred digits) is refused here: there every
+    answer would count as wrong."""
     plain = text.strip().replace(",", "")
-    try:
-        float(plain)
-    except ValueError as error:
-        raise place.error(field, f"{text.strip()!r} is no number") from error
+    if len(plain) > MOST_DIGITS or not _NUMBER.fullmatch(plain):
+        raise place.error(field, f"{text.strip()[:80]!r} is no number")
     return plain
 
 
@@ -388,6 +399,8 @@ def _arc(path: Path, text: str, task: str) -> Iterator[Sample]:
     index = 0
     for name, one in tasks.items():
         place = _Place(path, 0, f"task {name}")
+        if not (isinstance(one, dict) and _is_arc(one)):
+            raise place.error("", "it needs the lists 'train' and 'test'")
         pairs = [(_grid(place, p, "input"), _grid(place, p, "output")) for p in one["train"]]
         for number, pair in enumerate(one["test"]):
             target = written(_grid(place, pair, "output"))

@@ -188,6 +188,94 @@ def test_an_evaluation_of_ones_own_file_and_of_ours_keeps_them_apart(
     assert out["left_out"] == {recorded.NOT_FOUND: 1}
 
 
+# What is evaluated, and which part of it.
+
+WORDS = ("evaluate", "--task", "words", "--model", "simulated:answers", "--samples", "2")
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [("--method", "standard,standard"), ("--task", "words,words"), ("--model", "simulated:answers")],
+)
+def test_what_is_given_twice_is_counted_once(
+    twice: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = () if twice[0] == "--method" else ("--method", "standard")
+    found = json.loads(printed(capsys, *WORDS, *once, *twice, "--to", str(tmp_path / "e"), "--json"))
+    assert found["cells"] == {"total": 2, "answered": 2}
+    assert [row["n"] for row in found["table"]] == [2]
+    assert found["pairs"] == []
+
+
+@pytest.mark.parametrize(
+    ("methods", "words"),
+    [
+        (("standard", "standard:python=false"), "one method with the same settings"),
+        ((",",), "which methods?"),
+    ],
+)
+def test_methods_that_cannot_be_compared_are_refused(
+    methods: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [part for method in methods for part in ("--method", method)]
+    assert main([*WORDS, *asked, "--to", str(tmp_path / "e")]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "count", "first", "step", "cells"),
+    [("0", "2", "0", "1", 1), ("6", "2", "2", "4", 1), ("5", "1", "5", "1", 2), ("1", "2", "", "", 1)],
+)
+def test_a_task_of_an_array_of_slurm_runs_its_part(
+    number: str,
+    count: str,
+    first: str,
+    step: str,
+    cells: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in (("ID", number), ("COUNT", count), ("MIN", first), ("STEP", step)):
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", value)
+    printed(capsys, *WORDS, "--method", "standard", "--to", str(tmp_path / "e"))
+    assert len(list((tmp_path / "e" / "cells").glob("*.jsonl"))) == cells
+
+
+@pytest.mark.parametrize(
+    ("number", "count", "first", "step"),
+    [
+        ("7", "3", "1", "1"),
+        ("4", "3", "0", "3"),
+        ("x", "3", "0", "1"),
+        ("1", "0", "1", "1"),
+        ("0", "2", "1", "1"),
+    ],
+)
+def test_a_task_of_an_array_that_tells_no_part_is_refused(
+    number: str,
+    count: str,
+    first: str,
+    step: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of `--array=1,3,7` the last task would have run nothing, and nobody its cells."""
+    for name, value in (("ID", number), ("COUNT", count), ("MIN", first), ("STEP", step)):
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", value)
+    assert main([*WORDS, "--method", "standard", "--to", str(tmp_path / "e")]) == 2
+    assert "--shard i/n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["3/2", "0/2", "²/²", "1", "/", "1/2/3", "-1/2"])
+def test_a_shard_is_a_part_of_a_number_of_parts(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*WORDS, "--method", "standard", "--shard", text, "--to", str(tmp_path / "e")]) == 2
+    assert "write i/n" in capsys.readouterr().err
+
+
 # Simulations.
 
 

@@ -20,6 +20,7 @@ from meta_tui.tasks.loaders import (
     SEED,
     authors_task,
     encode,
+    own,
     read,
     recognised,
     sample,
@@ -189,6 +190,22 @@ def test_an_object_of_arc_tasks_by_name_is_read_too(write: Write) -> None:
             ["task b", "'input'"],
         ),
         ("b.json", [json.dumps({"train": [], "test": [{"input": [[1]]}]})], ["'output'"]),
+        ("b.json", [json.dumps({"one": {"train": [], "test": []}, "two": 5})], ["task two", "'train'"]),
+        (
+            "b.json",
+            [json.dumps({"one": {"train": [], "test": []}, "two": {"train": 3}})],
+            ["task two", "'test'"],
+        ),
+        ("a.jsonl", [{"question": "q", "answer": "#### nan"}], ["line 1", "'answer'", "no number"]),
+        ("a.jsonl", [{"question": "q", "answer": "#### 1_000"}], ["line 1", "'answer'", "no number"]),
+        ("a.jsonl", [{"question": "q", "answer": "#### 1e999999999"}], ["line 1", "'answer'", "no number"]),
+        ("mgsm_de.tsv", ["Frage\t" + "9" * 61], ["line 1", "'answer'", "no number"]),
+        ("a.jsonl", [{"input": "a", "target": "b", "task": "words", "index": -1}], ["line 1", "'index'"]),
+        (
+            "a.jsonl",
+            [{"input": word, "target": word, "task": "words"} for word in "ab"],
+            ["line 2", "'index'"],
+        ),
     ],
 )
 def test_an_error_names_file_line_and_field(
@@ -198,6 +215,11 @@ def test_an_error_names_file_line_and_field(
     with pytest.raises(UsageError) as caught:
         read(path)
     assert all(needle in str(caught.value) for needle in [name, *needles]), caught.value
+
+
+def test_a_file_that_does_not_say_its_task_is_told_how_to(write: Write) -> None:
+    with pytest.raises(UsageError, match=r"write TASK=.*pairs\.jsonl"):
+        own(write("pairs.jsonl", {"input": "b a", "target": "a b"}))
 
 
 def test_a_file_that_is_no_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
