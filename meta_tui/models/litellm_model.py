@@ -280,8 +280,18 @@ async def _chunks(stream: AsyncIterator[Any], door: Door) -> AsyncGenerator[Any,
 def _fault(error: Exception, door: Door) -> Fault:
     fault = fault_of(error)
     if hint := _hint(fault, door):
-        fault.message = f"{fault.message} ({hint})"
+        fault.message = f"{fault.message} ({hint}{_near(error, door)})"
     return fault
+
+
+def _near(error: Exception, door: Door) -> str:
+    """`; did you mean 'gpt-4o'?` where a provider does not know a model, and the library none of that name."""
+    if door.base_url is not None or getattr(error, "status_code", None) != 404:
+        return ""
+    import litellm  # it is loaded: the error is its own
+
+    known = litellm.models_by_provider.get(door.provider, ())
+    return "" if door.name in known else did_you_mean(door.name, known)
 
 
 def _hint(fault: Fault, door: Door) -> str:

@@ -255,7 +255,7 @@ class MetaApp(App[int]):
         """Find any action by its name."""
         from meta_tui.tui.screens.palette import Palette
 
-        if not Palette.is_open(self):
+        if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 
     def action_wrap(self) -> None:

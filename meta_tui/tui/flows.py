@@ -25,11 +25,13 @@ from meta_tui.tui.screens.compare import CompareScreen, recordings
 from meta_tui.tui.screens.dialogs import Choice, Page, Word
 from meta_tui.tui.screens.paste import PasteScreen
 from meta_tui.tui.screens.run import STAY_OR_LEAVE, STILL_RUNNING, RunScreen
-from meta_tui.tui.start import Launcher, Start, line_of
+from meta_tui.tui.start import Launcher, Start, line_of, line_reached
 
 Flow = Callable[[MetaApp, Path | None, RunScreen | None], Coroutine[Any, Any, None]]
 
 FORK_CHOICES = ("Draw again: ask for another reply at this place", "Edit this reply, then go on")
+LIVE_CHOICES = ("Go live: ask a model from this request on", "Stay with what was recorded")
+FROM_HERE = "The replay asked for something that was not recorded."
 WHICH_MODEL = (
     "Which model goes on? provider/name as litellm names it, copy-paste to take prompts to a web chat, "
     "or script:FILE. It can be set for good with META_TUI_MODEL."
@@ -87,6 +89,20 @@ async def fork(app: MetaApp, path: Path | None, screen: RunScreen | None) -> Non
     settings = await model_for(app, path)
     if settings is not None:
         watch_live(app, launcher(app).fork(path, line, settings, edit))
+
+
+async def go_live(app: MetaApp, path: Path | None, screen: RunScreen | None) -> None:
+    """Ask a model from the request on that a replay did not find.
+
+    Raises:
+        UsageError: no model.
+    """
+    path = chosen(path)
+    line = line_reached(runlog.read(path), screen.tape.events if screen else ())
+    choice = await app.push_screen_wait(Choice("go live from here", f"{FROM_HERE} {KEPT}", LIVE_CHOICES))
+    settings = await model_for(app, path) if choice == 0 else None
+    if settings is not None:
+        watch_live(app, launcher(app).fork(path, line, settings))
 
 
 async def follow_up(app: MetaApp, path: Path | None, screen: RunScreen | None) -> None:
@@ -164,6 +180,7 @@ FLOWS: dict[str, Flow] = {
     "open": open_run,
     "new": new,
     "fork": fork,
+    "go_live": go_live,
     "follow_up": follow_up,
     "resume": resume,
     "replay": replay,

@@ -6,7 +6,8 @@ where it is written. Nothing of a provider is imported before the first call of 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import msgspec
 from meta_tui import config, runlog, session, sources, store
 from meta_tui.config import Settings
 from meta_tui.errors import LogError, UsageError
-from meta_tui.events import CodeFinished, Embedded, Failed, Replied
+from meta_tui.events import AnyEvent, CodeFinished, Embedded, Failed, Replied, to_json
 from meta_tui.models.copy_paste import Ask
 from meta_tui.run import RunResult, Stop
 from meta_tui.runlog import Recording
@@ -161,3 +162,18 @@ def line_of(recording: Recording, reply: Replied) -> int:
         if isinstance(event, Replied) and (event.span, event.n, event.id) == (reply.span, reply.n, reply.id):
             return line
     raise UsageError("that reply is not in the log yet; wait until it is written")
+
+
+def line_reached(recording: Recording, told: Iterable[AnyEvent]) -> int:
+    """The first line of a log that a replay did not come to, given the events that it told.
+
+    Raises:
+        UsageError: it came to all of them.
+    """
+    left = Counter(to_json(event) for event in told)
+    for event, line in zip(recording.events, recording.lines, strict=True):
+        text = to_json(event)
+        if not left[text]:
+            return line
+        left[text] -= 1
+    raise UsageError("the replay came to the end of its log: there is nothing left to ask")

@@ -613,3 +613,16 @@ async def test_a_mistyped_model_is_met_with_a_near_name(name: str, meant: str) -
     assert found.kind == "bad_request"
     assert "did you mean" in found.message
     assert repr(meant) in found.message
+
+
+@pytest.mark.parametrize(("name", "near"), [("gtp-4o", "did you mean 'gpt-4o'"), ("gpt-4o", "")])
+async def test_a_model_that_a_provider_does_not_know_is_met_with_a_near_name_of_that_provider(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, near: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_BASE", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    server.default = failing(404, "no such model", "model_not_found")
+    found = await failure(LitellmModel(), call=Call(Request((user("q"),), Params(model=f"openai/{name}"))))
+    assert found.kind == "bad_request"
+    assert near in found.message
+    assert ("did you mean" in found.message) is bool(near)

@@ -3,18 +3,22 @@
 import json
 
 import pytest
-from test_tui_flows import shows, until
+from test_tui_flows import script, shows, until
 from tui_hostile import painted
 from tui_runs import CODE, PRINTED, record
 
 from meta_tui import runlog
 from meta_tui.chat import CodeResult
+from meta_tui.errors import UsageError
+from meta_tui.runlog import read
 from meta_tui.tui.app import MetaApp
 from meta_tui.tui.origin import playback, replayed
+from meta_tui.tui.screens.dialogs import Choice
 from meta_tui.tui.screens.inspect import InspectScreen
 from meta_tui.tui.screens.missing import MissingScreen
 from meta_tui.tui.screens.program import SAME, ProgramScreen
 from meta_tui.tui.screens.run import RunScreen
+from meta_tui.tui.start import line_reached
 
 
 def app_for(path, **more):
@@ -90,8 +94,6 @@ async def test_the_inspector_opens_the_program_and_names_the_line_of_the_log(run
 @pytest.fixture
 async def edited_log(tmp_path):
     """A run whose question is another one than that which was sent."""
-    from meta_tui.runlog import read
-
     path = tmp_path / "run.jsonl"
     await record(path)
     recording = read(path)
@@ -148,3 +150,38 @@ async def test_lines_stand_at_one_height_on_both_sides_whatever_wraps():
         await pilot.press("w")
         await pilot.pause()
         assert len(app.screen.query_one("#asked").rows) == 4
+
+
+async def test_a_replay_goes_live_at_the_request_that_was_not_recorded(edited_log, tmp_path, monkeypatch):
+    monkeypatch.setenv("META_TUI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("META_TUI_MODEL", script(tmp_path, '>> FINAL ANSWER:\n"""\nlive\n"""'))
+    app = MetaApp(
+        lambda: RunScreen(replayed(edited_log), badge="REPLAY", title="run", log=edited_log, fps=0), fps=0
+    )
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.screen.tape.ended, "the end")
+        app.screen.flush()
+        told = len(app.screen.tape.events)
+        await pilot.press("i")
+        await shows(pilot, MissingScreen)
+        await pilot.press("f")
+        await shows(pilot, Choice)
+        await pilot.press("enter")
+        await until(pilot, lambda: getattr(app.screen, "badge", "") == "LIVE", "a live run")
+        live = app.screen
+        await until(pilot, lambda: live.tape.ended, "its end")
+        live.flush()
+        assert live.state.answer == "live"
+        assert live.base.seen == told
+        assert live.base.calls == 0
+        parent = read(live.log_path).started.parent
+        assert (parent.run, parent.edited) == ("run", False)
+
+
+def test_a_fork_keeps_all_that_a_replay_came_to(run_log):
+    recording = read(run_log)
+    events, lines = recording.events, recording.lines
+    for count in (1, 3, len(events) - 1):
+        assert line_reached(recording, events[:count]) == lines[count]
+    with pytest.raises(UsageError, match="nothing left"):
+        line_reached(recording, events)

@@ -9,11 +9,14 @@ aiohttp = pytest.importorskip("aiohttp")
 pytest.importorskip("textual_serve", reason="needs the extra `web`")
 
 from aiohttp import web as aiohttp_web  # noqa: E402
+from tui_hostile import painted  # noqa: E402
 from tui_runs import record  # noqa: E402
 
 from meta_tui import store  # noqa: E402
 from meta_tui.tui.app import MetaApp  # noqa: E402
+from meta_tui.tui.origin import playback  # noqa: E402
 from meta_tui.tui.screens.home import HomeScreen  # noqa: E402
+from meta_tui.tui.screens.run import RunScreen  # noqa: E402
 from meta_tui.tui.web import HOST, PlaybackServer, forget_keys  # noqa: E402
 
 
@@ -118,3 +121,15 @@ async def test_what_is_served_asks_nothing_writes_nothing_and_shows_no_setting()
         await pilot.pause()
     assert not (store.home().root / "saved").exists()
     assert len(list(store.home().runs.iterdir())) == 1
+
+
+async def test_a_page_that_only_plays_hints_at_no_key_that_it_refuses(run_log):
+    for served in (False, True):
+        app = MetaApp(lambda: HomeScreen([]), fps=0, playback_only=served)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await pilot.pause()
+            assert ("a Ask" in painted(app)) is ("Settings" in painted(app)) is (not served)
+            assert "ctrl+q Quit" in painted(app)
+            app.push_screen(RunScreen(playback(run_log), log=run_log, fps=0))
+            await pilot.pause()
+            assert ("f Fork" in painted(app)) is (not served)

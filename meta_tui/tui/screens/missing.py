@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -29,12 +30,13 @@ class MissingScreen(Screen[None]):
     """Recorded on the left, asked now on the right."""
 
     CSS_PATH = "missing.tcss"
-    ACTIONS: ClassVar[tuple[str, ...]] = (*"next previous copy save help back".split(),)
+    ACTIONS: ClassVar[tuple[str, ...]] = (*"next previous fork copy save help back".split(),)
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("n N", "Difference"),
         ("j k", "Scroll"),
         ("tab", "Side"),
+        ("f", "Go live"),
         ("y", "Copy"),
         ("?", "Help"),
         ("q", "Back"),
@@ -42,11 +44,15 @@ class MissingScreen(Screen[None]):
     ABOUT = (
         "The replay asked for something that was not recorded. On the left the recorded request that is "
         "most like it, on the right what was asked now; lines that differ have a sign, and words that differ "
-        "are marked. A prompt, a setting or the code of the method is not what it was when the run was made."
+        "are marked. A prompt, a setting or the code of the method is not what it was when the run was made. "
+        "f goes live from here: a new run that keeps what came before and asks a model from this request on."
     )
 
-    def __init__(self, miss: CassetteMiss, title: str = "") -> None:
+    def __init__(
+        self, miss: CassetteMiss, title: str = "", go_live: Callable[[], None] | None = None
+    ) -> None:
         super().__init__()
+        self._go_live = go_live
         self.miss = miss
         self._title = title
         self._places: list[int] = []
@@ -95,6 +101,14 @@ class MissingScreen(Screen[None]):
 
     def _focused(self) -> Pane:
         return self.focused if isinstance(self.focused, Pane) else self.query_one("#asked", Pane)
+
+    def action_fork(self) -> None:
+        """Leave, and ask a model from this request on."""
+        if self._go_live is None:
+            handing.note(self.app, "this run has no log that could be gone on with", warn=True)
+        else:
+            self.dismiss()
+            self._go_live()
 
     def action_copy(self) -> None:
         """The focused side as it is."""

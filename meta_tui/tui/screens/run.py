@@ -64,7 +64,7 @@ TIMELINE = ((50, 6), (36, 4), (30, 3))
 
 
 EXACT = "exact: the method, run again against its log, did the same, event for event"
-BESIDE = "\ni shows what was asked beside what was recorded."
+BESIDE = "\ni shows what was asked beside what was recorded; f goes live from here."
 STILL_RUNNING = (
     "This run is still going on. What was answered so far is in its log, and it can be resumed later."
 )
@@ -490,6 +490,11 @@ class RunScreen(Screen[int]):
         own = [effect for effect in calls if effect.span == self.focused_span]
         return (own or calls)[-1] if calls else None
 
+    @property
+    def missed(self) -> bool:
+        """The replay stands where it asked for something that was not recorded."""
+        return isinstance(self.error, CassetteMiss) and self.transport.at_end
+
     def action_round(self) -> None:
         """Ask for a round and go there."""
 
@@ -503,8 +508,9 @@ class RunScreen(Screen[int]):
     def action_inspect(self) -> None:
         """The call that is meant, exactly as it was."""
         effect = self.effect
-        if isinstance(self.error, CassetteMiss) and self.error.wanted and self.transport.at_end:
-            self.app.push_screen(MissingScreen(self.error, self.run_title))
+        if isinstance(self.error, CassetteMiss) and self.missed and self.error.wanted:
+            go_live = self.action_fork if self.log_path else None
+            self.app.push_screen(MissingScreen(self.error, self.run_title, go_live))
         elif effect is None:
             handing.note(self.app, "no call was made yet")
         else:
@@ -607,8 +613,8 @@ class RunScreen(Screen[int]):
             self.action_stop()
 
     def action_fork(self) -> None:
-        """Go on differently from the call that is meant."""
-        self.post_message(self.Asked(self, "fork"))
+        """Go on differently from the call that is meant; live, from a request that was not recorded."""
+        self.post_message(self.Asked(self, "go_live" if self.missed else "fork"))
 
     def action_follow_up(self) -> None:
         """Ask a further question."""

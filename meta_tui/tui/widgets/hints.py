@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
+from meta_tui.tui.keymap import KEYS
+
 MOST = 7
 WIDEST = 78
 
@@ -19,11 +21,25 @@ def line(hints: Sequence[Hint]) -> str:
     return "   ".join(f"{keys} {what}" for keys, what in hints)
 
 
+REFUSED = frozenset(KEYS[name].shown for name in ("new", "fork", "rerun", "save", "settings"))
+"""Keys of what a page that only plays does not do."""
+
+
 class Hints(Static):
-    """The footer of a screen."""
+    """The footer of a screen; where only playback is served, without what is refused there."""
 
     def __init__(self, hints: Sequence[Hint]) -> None:
-        parts: list[tuple[str, str]] = []
-        for keys, what in hints:
-            parts += [(keys, "bold $foreground"), (f" {what}   ", "")]
-        super().__init__(Content.assemble(*parts), classes="hints", markup=False)
+        super().__init__(_content(hints), classes="hints", markup=False)
+        self._hints = hints
+
+    def on_mount(self) -> None:
+        """Leave out what this app refuses."""
+        if getattr(self.app, "playback_only", False):
+            self.update(_content([hint for hint in self._hints if hint[0] not in REFUSED]))
+
+
+def _content(hints: Sequence[Hint]) -> Content:
+    parts: list[tuple[str, str]] = []
+    for keys, what in hints:
+        parts += [(keys, "bold $foreground"), (f" {what}   ", "")]
+    return Content.assemble(*parts)
