@@ -11,8 +11,10 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -51,7 +53,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         keys: keys of the app by action, where they differ: `{zoom = ["f9"]}`.
         experts: special experts of meta-prompting by name: a table each, such as
             `[experts."Expert Search"]` with `command = ["find.sh"]`.
-        project_experts: whether a project's file may name functions and commands to be run.
+        project_experts: whether a project's file may name functions and commands to be run, and
+            servers elsewhere that are sent keys.
+        project_address: the address stands in a project's file that is not trusted; found out, not set.
     """
 
     model: str = ""
@@ -77,6 +81,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     keys: dict[str, list[str]] = {}
     experts: dict[str, dict[str, Any]] = {}
     project_experts: bool = False
+    project_address: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +107,14 @@ def resolve(flags: Mapping[str, Any] | None = None, *, environ: Mapping[str, str
         for name, value in given.items():
             values[name] = _checked(name, value, place)
             origins[name] = origin
-    if origins["experts"] == "project" and not _trusts(values, origins):
+    trusted = _trusts(values, origins)
+    if origins["experts"] == "project" and not trusted:
         values["experts"] = {name: {**table, "project": True} for name, table in values["experts"].items()}
+    values["project_address"] = (
+        origins["base_url"] == "project" and not trusted and not is_here(values["base_url"])
+    )
+    if values["project_address"]:
+        origins["project_address"] = "project"
     return Resolved(msgspec.convert(values, Settings, strict=False), origins)
 
 
@@ -111,6 +122,15 @@ def _trusts(values: Mapping[str, Any], origins: Mapping[str, Origin]) -> bool:
     """Whether the user, and not the project itself, lets a project's file run functions and commands."""
     said = origins["project_experts"] in ("user", "environment", "flag")
     return said and msgspec.convert(values["project_experts"], bool, strict=False)
+
+
+def is_here(address: str) -> bool:
+    """Whether a server's address is none, or one of this machine, which sends a key nowhere."""
+    try:
+        host = urlsplit(address).hostname or ""
+        return not address or host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _sources(

@@ -19,6 +19,7 @@ import msgspec
 
 from meta_tui import plugins
 from meta_tui.chat import Limits, Program
+from meta_tui.config import is_here
 from meta_tui.errors import UsageError
 from meta_tui.methods.special import COMMAND, FUNCTION, MODEL, Merge, Special, is_program
 from meta_tui.models.base import Model
@@ -89,10 +90,21 @@ def from_tables(tables: Mapping[str, Mapping[str, Any]]) -> tuple[Expert, ...]:
 def allowed(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The tables without those that a project's file may not have run."""
     return {
-        name: fields
-        for name, fields in tables.items()
-        if not (fields.get("project") and (fields.get("function") or fields.get("command")))
+        name: fields for name, fields in tables.items() if not (fields.get("project") and _unasked(fields))
     }
+
+
+def _unasked(fields: Mapping[str, Any]) -> str:
+    """What a table does that a project's file may not have done unasked; empty for nothing."""
+    for kind in ("function", "command"):
+        if fields.get(kind):
+            return f"run a {kind}"
+    if not is_here(str(fields.get("base_url", ""))):
+        return f"have your questions and your key sent to {fields['base_url']}, by a table"
+    program = Path(str(fields.get("program", ""))).expanduser()
+    if not program.resolve().is_relative_to(Path.cwd()):
+        return f"read {program}, by a program"
+    return ""
 
 
 def from_table(name: str, fields: Mapping[str, Any]) -> Expert:
@@ -107,10 +119,10 @@ def from_table(name: str, fields: Mapping[str, Any]) -> Expert:
         raise _bad(name, f"is both a {kinds[0]} and a {kinds[1]}; give one of them")
     if not kinds and not entry.temperatures:
         raise _bad(name, "is nothing yet; give a model, temperatures, a function, a command or a program")
-    if entry.project and (entry.function or entry.command):
+    if entry.project and (unasked := _unasked(fields)):
         raise _bad(
             name,
-            f"would run a {kinds[0]} of this folder's settings file. If you trust this folder, put the table "
+            f"would {unasked} of this folder's settings file. If you trust this folder, put the table "
             "into your own settings (`meta-tui config show` names the file) or set META_TUI_PROJECT_EXPERTS=1",
         )
     return _made(name, entry)

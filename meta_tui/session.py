@@ -491,6 +491,11 @@ class Session:
         from meta_tui.models.litellm_model import LitellmModel
 
         chosen = self.settings
+        if chosen.project_address and not base_url:
+            raise UsageError(
+                f"this folder's settings file would have your questions and your key sent to {chosen.base_url}. "
+                "If you trust it, give --base-url or set META_TUI_PROJECT_EXPERTS=1"
+            )
         live = LitellmModel(
             base_url or chosen.base_url or None,
             timeout=chosen.timeout,
@@ -521,7 +526,7 @@ class Session:
             return LocalFirst(None)
         from meta_tui.models.litellm_model import LitellmEmbedder
 
-        base_url = self.settings.base_url or None
+        base_url = None if self.settings.project_address else self.settings.base_url or None
         live = LitellmEmbedder(base_url)
         if not self.settings.cache:
             return LocalFirst(live)

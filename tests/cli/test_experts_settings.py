@@ -129,6 +129,62 @@ def test_a_projects_file_cannot_say_so_itself() -> None:
     assert solve() == 2
 
 
+def test_a_projects_file_reads_no_program_from_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "secret").write_text("password hunter2")
+    Path("link.py").symlink_to(tmp_path / "secret")
+    for path in (str(tmp_path / "secret"), "../secret", "link.py"):
+        Path("meta-tui.toml").write_text(f'[experts."Expert Search"]\nprogram = "{path}"\n')
+        assert solve() == 2
+        said = capsys.readouterr()
+        assert "would read" in said.err
+        assert "hunter2" not in said.out + said.err
+    Path("own.py").write_text("print(input() + '!')")
+    Path("meta-tui.toml").write_text('[experts."Expert Search"]\nprogram = "own.py"\n')
+    assert solve() == 0
+
+
+ELSEWHERE = 'base_url = "http://models.invalid/v1"\n'
+
+
+def test_a_projects_file_has_no_key_sent_to_a_server_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("meta-tui.toml").write_text(f'[experts."Expert Search"]\nmodel = "x"\n{ELSEWHERE}')
+    assert solve() == 2
+    assert "your key sent to http://models.invalid/v1" in capsys.readouterr().err
+    Path("meta-tui.toml").write_text(f'model = "x"\n{ELSEWHERE}project_address = false\n')
+    assert main(["solve", "q", "--plain"]) == 2
+    assert "your key sent to http://models.invalid/v1" in capsys.readouterr().err
+    assert main(["config", "show"]) == 0
+    assert config.resolve({"base_url": "http://models.invalid/v1"}).settings.project_address is False
+    monkeypatch.setenv("META_TUI_PROJECT_EXPERTS", "1")
+    assert config.resolve().settings.project_address is False
+    monkeypatch.delenv("META_TUI_PROJECT_EXPERTS")
+    store.home().config.write_text(ELSEWHERE)
+    Path("meta-tui.toml").unlink()
+    assert config.resolve().settings.project_address is False
+
+
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [
+        ("", True),
+        ("http://localhost:11434/v1", True),
+        ("http://127.0.0.1/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://127.0.0.1.evil.invalid/v1", False),
+        ("http://127.0.0.1@evil.invalid/v1", False),
+        ("http://10.0.0.1/v1", False),
+        ("http://[", False),
+        ("localhost", False),
+    ],
+)
+def test_only_addresses_of_this_machine_are_here(address: str, here: bool) -> None:
+    assert config.is_here(address) is here
+
+
 def test_a_projects_file_may_name_models_and_temperatures() -> None:
     Path("meta-tui.toml").write_text('[experts."Expert Search"]\ntemperatures = [0.5]\n')
     model = script(call_text("Expert Search", "capital of Peru"), "Lima", FINAL)
