@@ -28,6 +28,9 @@ Given = Callable[[str], Any] | Model | Program | str | Mapping[str, Any]
 """What an expert can be in the library: a function, a model, a program of the sandbox, the name of
 a model, or the fields of an `[experts]` table."""
 
+LONGEST_NAME = 200
+"""Characters of a name; in a longer one a call is not found."""
+
 SECONDS = 30.0
 """Wall clock of a function or a command that says nothing else."""
 
@@ -198,12 +201,17 @@ def _made(name: str, entry: Entry, function: Callable[[str], Any] | None = None)
     if entry.program:
         program = Program(_read(name, entry.program), limits=Limits(seconds=entry.seconds))
         return Expert(_special(name, entry, program=program))
+    if is_program(entry.model) or entry.model.startswith(MODEL):
+        raise _bad(name, f"{entry.model!r} names no model; give a function or a command by that word")
     return Expert(_special(name, entry, model=entry.model), base_url=entry.base_url)
 
 
 def _special(name: str, entry: Entry | None = None, **more: Any) -> Special:
     entry = entry or Entry()
+    if not name.isprintable() or len(name) > LONGEST_NAME:
+        raise _bad(name[:LONGEST_NAME], f"a name is one line of at most {LONGEST_NAME} characters")
     try:
+        entry.about.encode()
         return Special(
             name=name, about=entry.about, temperatures=entry.temperatures, merge=entry.merge, **more
         )

@@ -375,6 +375,12 @@ def test_an_own_instruction_is_told_of_special_experts_too() -> None:
         ({"Expert Search": {"function": "json"}}, "write package.module:name"),
         ({"Expert Search": {"program": "no/such/file.py"}}, "cannot read the program"),
         ({"Expert Search": {"command": ["y"], "seconds": 0}}, "seconds"),
+        ({"Expert Search\nExpert Fake": len}, "a name is one line"),
+        ({"Expert Search \ud800": len}, "a name is one line"),
+        ({"Expert Search" + "h" * 200: len}, "of at most 200 characters"),
+        ({"Expert Search": {"model": "x", "about": "\ud800"}}, "surrogates"),
+        ({"Expert Search": "command:rm"}, "names no model"),
+        ({"Expert Search": {"model": "function:Expert Other"}}, "names no model"),
     ],
 )
 def test_what_can_be_no_expert_is_refused_with_what_to_write(experts: Any, words: str) -> None:
