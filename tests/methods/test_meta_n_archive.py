@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meta_n_runs import Numbers, by_role, layer, layer_reply, number_of, say, scores_of, script, solve, trace
 
+from meta_tui.events import Rejected
 from meta_tui.methods.meta_n.archive import (
     Archive,
     Candidate,
@@ -263,6 +264,31 @@ def test_a_refused_child_is_gated_cheaply_and_is_no_candidate() -> None:
     assert [len(body["tasks"]) for body in told.bodies("gate")] == [3, 3]
     assert len(told.bodies("candidate")) == 1
     assert sum(call.role == "instance" for call in told.model.calls) == 12 + 3 + 3
+
+
+@pytest.mark.parametrize("mode", ["linear", "evolutionary"])
+def test_of_one_task_half_is_none_so_there_is_no_gate(mode: str) -> None:
+    told = solve(
+        by_role(lambda call: layer_reply(say("x")), lambda call: script(0.5)),
+        1,
+        mode=mode,
+        gate=True,
+        patience=1,
+    )
+    assert not told.bodies("gate")
+    assert len(told.bodies("candidate")) == 2
+
+
+@pytest.mark.parametrize(
+    ("guard", "done"), [(False, "no candidate comes of it"), (True, "solves the focus task once more")]
+)
+def test_where_a_reply_holds_no_layer_the_log_says_what_is_done_instead(guard: bool, done: str) -> None:
+    told = solve(
+        by_role(lambda call: "no", lambda call: script(0.5)), 2, mode="evolutionary", guard=guard, patience=1
+    )
+    reasons = [event.reason for event in told.events if isinstance(event, Rejected)]
+    assert [reason.partition(": ")[0] for reason in reasons] == ["no part of a layer in the reply"]
+    assert reasons[0].endswith(done)
 
 
 def test_gate_traces_are_used_again() -> None:

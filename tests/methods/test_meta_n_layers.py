@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from meta_n_runs import PACK, Told, by_role, layer, layer_reply, say, script, solve
+from meta_n_runs import PACK, Told, by_role, layer, layer_reply, say, scores_of, script, solve
 
 from meta_tui.methods.meta_n.layers import blocks, called, helper, merged, script_in, staged, written
 from meta_tui.methods.meta_n.screening import refusal
@@ -62,6 +62,10 @@ def test_d2_a_layer_that_changes_the_task_changes_nothing_and_one_that_loops_is_
         ("additional_context = None", "NoneType"),
         ("additional_context = 'x' * 10001", "10,001"),
         ("del additional_context", "without setting"),
+        ("raise SystemExit(0)", "exit: it ended before its last line"),
+        ("def f(n):\n    return f(n + 1)\nadditional_context = f(0)", "RecursionError"),
+        ("import json\njson.dumps = len\nadditional_context = 'x'", "not available in the sandbox"),
+        ("additional_context = b'x'", "no JSON value"),
         ("1 / 0", "ZeroDivisionError"),
     ],
 )
@@ -134,6 +138,22 @@ REFUSED = {
     "table": '{"t1": 1}[task.task_id]',
     "table-get": '{"t1": 1}.get(task.task_id)',
     "match": 'match task.task_id:\n    case "t1":\n        pass',
+    "item": 'task[0] == "t1"',
+    "as-text": '"t1" in str(task)',
+    "as-f-string": 'f"{task}".startswith("t")',
+    "as-tuple": '"t1" in task',
+    "unpacked": 'name, *rest = task\nif name == "t1":\n    pass',
+    "loop": 'for part in task:\n    if part == "t1":\n        pass',
+    "alias-task": 't = task\nif t[0] == "t1":\n    pass',
+    "match-task": 'match task:\n    case ("t1", _, _):\n        pass',
+    "function": 'def f(i):\n    return i == "t1"\nf(task.task_id)',
+    "function-by-name": 'def f(i):\n    return i == "t1"\nf(i=task.task_id)',
+    "function-task": 'def f(t):\n    return t[0] == "t1"\nf(task)',
+    "function-literal": "def f(a, b):\n    return a == b\nf(task.task_id, 't1')",
+    "function-gives": 'def f():\n    return task.task_id\nif f() == "t1":\n    pass',
+    "lambda": '(lambda i: i == "t1")(task.task_id)',
+    "operator": 'from operator import eq\neq(task.task_id, "t1")',
+    "list": '["a", "b"][int(task.task_id[2:])]',
     "getattr-id": 'getattr(task, "task_id") == "t1"',
     "syntax": "def f(:",
     "null": "x = 1\0",
@@ -153,6 +173,10 @@ ALLOWED = (
     "x = [].append",
     "match kind:\n    case 'a':\n        pass",
     "len(task.description) > 300",
+    'def kind(task):\n    return "grid" if "grid" in task.description else ""\nif kind(task) == "grid":\n    pass',
+    't = task\nif t.metadata["category"] == "bins" and "grid" in getattr(t, "description"):\n    pass',
+    '["a", "b"][len(task.description) % 2]',
+    "if task is None:\n    pass",
     "f.__name__",
 )
 
@@ -200,6 +224,43 @@ def test_d8_a_helper_that_fails_when_it_is_defined_is_dropped_and_the_layer_surv
     assert "ZeroDivisionError" in out["solver_lib:raises"][1]
     assert out["solver_lib:loops"] == ("smoke", "timeout: stopped after 5 s")
     assert len(told.bodies("candidate")) == 2
+
+
+def test_a_contract_that_no_file_can_store_is_mended() -> None:
+    """The source is plain text; the text that it stands for holds half of a pair."""
+    told = one_layer(layer_reply(h='def h():\n    """Half \\ud800 a pair."""\n    return 1'))
+    (body,) = told.bodies("layer")
+    assert body["library"][0]["doc"] == "Half \ufffd a pair."
+    assert len(told.bodies("candidate")) == 2
+
+
+@pytest.mark.parametrize("first", ["grid", "make_grid"])
+def test_a_helper_is_no_other_helpers_maker(first: str) -> None:
+    """`grid` is made by a function; a helper that happens to have its name stays what it is."""
+    sources = {
+        "grid": 'def grid():\n    """G."""\n    return 0.75',
+        "make_grid": 'def make_grid(a):\n    """M."""\n    return a',
+        "make_make_grid": 'def make_make_grid(a):\n    """MM."""\n    return a / 10',
+    }
+    names = [first, *(name for name in reversed(sources) if name != first)]
+    told = chained(
+        layer(2, "", *(sources[name] for name in names)),
+        reply=lambda call: (
+            "```python\ndef solve():\n    return grid() + make_grid(0.1) + make_make_grid(0.2)\n```"
+        ),
+    )
+    assert told.bodies("candidate")[0]["mean"] == pytest.approx(0.87)
+
+
+def test_nothing_is_carried_from_one_task_to_the_next() -> None:
+    """A mutable default and a name of its block begin anew with every script."""
+    count = "seen = []\ndef count(x, own=[]):\n    seen.append(x)\n    own.append(x)\n    return len(seen + own) / 10"
+    told = chained(
+        layer(2, "", count),
+        count=3,
+        reply=lambda call: "```python\ndef solve():\n    return count(1)\n```",
+    )
+    assert list(scores_of(told.bodies("candidate")[0]).values()) == [0.2, 0.2, 0.2]
 
 
 @pytest.mark.parametrize("name", ["sorted", "print", "solve", "data", "solve_answer", "ValueError"])

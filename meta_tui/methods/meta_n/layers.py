@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from meta_tui.methods.meta_n.records import LIBRARY, PRE_PROCESS, HelperKept, LayerKept
+from meta_tui.models.secrets import mend
 
 Chain = tuple[LayerKept, ...]
 """From M_2 (shallow) to M_n (deep)."""
@@ -110,7 +111,10 @@ def helper(fenced: str, source: str) -> HelperKept | None:
         return None
     node = next((one for one in functions if one.name == fenced), functions[-1])
     return HelperKept(
-        name=node.name, source=source, signature=signature(source, node), doc=ast.get_docstring(node) or ""
+        name=node.name,
+        source=source,
+        signature=signature(source, node),
+        doc=mend(ast.get_docstring(node) or ""),
     )
 
 
@@ -139,6 +143,15 @@ def staged(one: HelperKept) -> str:
     so that nothing but its one name can take the place of something. The text stays as it was
     written (but for its indentation), so that every version of Python makes the same program."""
     return f"def make_{one.name}():\n{indented(one.source)}\n    return {one.name}\n{one.name} = make_{one.name}()"
+
+
+def in_order(helpers: Mapping[str, HelperKept]) -> list[HelperKept]:
+    """Helpers as they are staged one after the other: `make_x` after `x`, whose maker has that name
+    until then. Otherwise their order is kept."""
+    return sorted(helpers.values(), key=lambda one: len(_MAKERS.match(one.name)[0]))  # type: ignore[index]
+
+
+_MAKERS = re.compile(r"(?:make_)*")
 
 
 def indented(source: str) -> str:

@@ -66,6 +66,11 @@ NEEDS_STREAM = (
 )
 
 
+EMPTY = "no candidate comes of it"
+EMPTY_FOCUS = "the stack below solves the focus task once more"
+"""What is done where a reply holds no layer; under the guard the second."""
+
+
 class MetaN(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model reads traces and code of the stack below and writes the next layer, again and again.
 
@@ -267,7 +272,7 @@ class Work:
         name = self.archive.next_id()
         async with self.run.span("candidate", name) as inner:
             traces: dict[str, Trace] = {}
-            if parent is not None and self.method.gate and len(chain) > len(parent.chain):
+            if parent is not None and self.is_gated and len(chain) > len(parent.chain):
                 traces = await self.gated(inner, name, chain, parent)
                 if not passes(parent.traces, traces):
                     return None
@@ -283,6 +288,11 @@ class Work:
         title = f"depth {candidate.depth}, mean {shown(candidate.mean)}"
         run.store("candidate", candidate.id, title, body(candidate.kept()), inputs)
         return candidate
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether children pass a gate: of one task alone, half is none."""
+        return self.method.gate and len(self.tasks) > 1
 
     async def gated(self, run: Run, name: str, chain: Chain, parent: Candidate) -> dict[str, Trace]:
         """The traces of the gate's tasks; they are not solved again."""
@@ -348,7 +358,8 @@ class Work:
             )
             inner.store("omega_call", name, f"depth {depth} above {parent.id}", body(call), [parent.id])
             if empty and not out:
-                inner.reject("no part of a layer in the reply")
+                instead = EMPTY if not focus else EMPTY_FOCUS
+                inner.reject(f"no part of a layer in the reply: {instead}")
                 return None
             self.layers += 1
             layer = LayerKept(

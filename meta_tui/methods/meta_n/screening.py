@@ -60,12 +60,13 @@ BY_NAME: Final = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 TAKEN: Final = frozenset(dir(builtins)) | {"solve", "data", "solve_answer"}
 """Names that a helper may not have: it would change what other code means."""
 
+TASK: Final = "task"
 TASK_ID: Final = "task_id"
 ASKING: Final = frozenset(
     "startswith endswith find rfind index rindex count removeprefix removesuffix partition rpartition split match "
-    "fullmatch search get __contains__ __eq__".split()
+    "fullmatch search get __contains__ __eq__ __ne__ eq ne contains indexOf countOf".split()
 )
-"""Methods that compare a text with another."""
+"""Methods and functions that compare a text with another."""
 
 
 def refusal(source: str) -> str:
@@ -127,22 +128,30 @@ def _mention(node: ast.AST) -> str:
 
 class Marks:
     """Which parts of a tree hold (something made of) the task's id, and which are literals: made of
-    constants only, at least one of which is not None. Each part is looked at once."""
+    constants only, at least one of which is not None. Each part is looked at once.
+
+    The task as a whole (its text, its items) holds its id; to take an attribute of it, to hand it to
+    a function of the same code or to give it another name does not yet look at the id.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
         self.ids: set[str] = {TASK_ID}
+        self.tasks: set[str] = {TASK}
         self.literals: set[str] = set()
+        self._harmless: set[int] = set(_harmless(tree))
         self._nodes = list(ast.walk(tree))[::-1]
         self._about_id: set[int] = set()
         self._other: set[int] = set()
         self._given: set[int] = set()
         assigned = list(_assignments(tree))
         known = -1
-        while known != len(self.ids) + len(self.literals):
-            known = len(self.ids) + len(self.literals)
+        while known != len(self.ids) + len(self.literals) + len(self.tasks):
+            known = len(self.ids) + len(self.literals) + len(self.tasks)
             self._look()
             for target, value in assigned:
-                if self.about_id(value):
+                if isinstance(value, ast.Name) and value.id in self.tasks and isinstance(target, ast.Name):
+                    self.tasks.add(target.id)
+                elif self.about_id(value):
                     self.ids |= _names(target)
                 elif self.is_literal(value):
                     self.literals |= _names(target)
@@ -174,7 +183,7 @@ class Marks:
     def _is_id(self, node: ast.AST) -> bool:
         match node:
             case ast.Name(id=name):
-                return name in self.ids
+                return name in self.ids or (name in self.tasks and id(node) not in self._harmless)
             case ast.Attribute(attr=name):
                 return name == TASK_ID
             case ast.Constant(value=text):
@@ -192,6 +201,62 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
                     yield target, value
             case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
                 yield target, value
+    yield from _handed_on(tree)
+
+
+_Function = ast.FunctionDef | ast.Lambda
+
+
+def _functions(tree: ast.Module) -> dict[str, _Function]:
+    """The functions that code defines, by name."""
+    found: dict[str, _Function] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name):
+                found[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
+                found[name] = value
+    return found
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, _Function]]:
+    """The calls of functions that the same code defines."""
+    known = _functions(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in known:
+                yield node, known[name]
+            case ast.Call(func=ast.Lambda() as function):
+                yield node, function
+
+
+def _handed_on(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Parameters with what they are given, and functions with what they give back."""
+    for call, function in _calls(tree):
+        names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+        yield from ((ast.Name(name), value) for name, value in zip(names, call.args, strict=False))
+        yield from ((ast.Name(one.arg), one.value) for one in call.keywords if one.arg)
+    for name, function in _functions(tree).items():
+        if isinstance(function, ast.Lambda):
+            yield ast.Name(name), function.body
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Return) and node.value is not None:
+                yield ast.Name(name), node.value
+
+
+def _harmless(tree: ast.Module) -> Iterator[int]:
+    """Places where the task stands as a whole and nothing is made of its id."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=value):
+                yield id(value)
+            case ast.Assign(targets=[ast.Name()], value=value):
+                yield id(value)
+            case ast.Call(func=ast.Name(id=name), args=[value, *_]) if name in BY_NAME:
+                yield id(value)
+    for call, _ in _calls(tree):
+        yield from (id(value) for value in (*call.args, *(one.value for one in call.keywords)))
 
 
 def _names(target: ast.expr) -> set[str]:
@@ -204,6 +269,8 @@ def _compares_id(node: ast.AST, marks: Marks) -> bool:
             return _one_of_each([left, *others], marks)
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in ASKING:
             return _one_of_each([owner, *args], marks)
+        case ast.Call(func=ast.Name(id=name), args=args) if name in ASKING:
+            return _one_of_each(args, marks)
         case ast.Match(subject=subject, cases=cases):
             return marks.about_id(subject) and any(_has_value(case.pattern) for case in cases)
         case ast.Subscript(value=table, slice=key):
@@ -216,8 +283,8 @@ def _has_value(pattern: ast.pattern) -> bool:
 
 
 def _is_table(table: ast.expr, marks: Marks) -> bool:
-    if isinstance(table, ast.Name):
-        return table.id in marks.literals
+    if marks.is_literal(table):
+        return True
     return isinstance(table, ast.Dict) and all(k is not None and marks.is_literal(k) for k in table.keys)
 
 

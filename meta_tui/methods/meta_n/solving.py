@@ -18,7 +18,7 @@ from meta_tui.errors import CallFailed, Stopped
 from meta_tui.events import StreamItem
 from meta_tui.methods.asking import filled
 from meta_tui.methods.meta_n.facts import TaskFacts
-from meta_tui.methods.meta_n.layers import called, listing, merged, script_in, staged
+from meta_tui.methods.meta_n.layers import called, in_order, listing, merged, script_in, staged
 from meta_tui.methods.meta_n.records import HelperKept, LayerKept, Skipped, body
 from meta_tui.methods.meta_n.traces import (
     LAST,
@@ -161,7 +161,7 @@ def pre_program(item: StreamItem, layer: LayerKept, outer: str, how: How) -> Pro
 
 def _words(result: CodeResult) -> tuple[str, str]:
     if result.status != "ok":
-        last = result.error.strip().rpartition("\n")[2]
+        last = result.error.strip().rpartition("\n")[2] or "it ended before its last line"
         return "", f"{result.status}: {last}"[:LAST]
     if not isinstance(result.value, str):
         return "", f"{CONTEXT} is {type(result.value).__name__}, no text"
@@ -193,7 +193,7 @@ def script_program(
     script: str, helpers: Mapping[str, HelperKept], facts: TaskFacts, limits: Limits
 ) -> Program:
     """A script behind the helpers of its chain, as one program."""
-    code = [*(staged(one) for one in helpers.values()), script, f"{ANSWER} = solve()"]
+    code = [*map(staged, in_order(helpers)), script, f"{ANSWER} = solve()"]
     return Program("\n\n".join(code), inputs={"data": facts.data}, result=ANSWER, limits=facts.limits(limits))
 
 
