@@ -25,6 +25,7 @@ _GAP = r"[ \t*_`#]{0,9}"
 _MARKER = re.compile(rf">>{_GAP}final[ \t]{{1,9}}answer{_GAP}:[*_`]{{0,4}}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:\n?[ \t]*```|\Z)", re.DOTALL)
 _WHOLE_FENCE = re.compile(r"```[^\n`]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_WRAPPED = re.compile(r"\\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s{0,3}\{([^{}]*)\}")
 _ABSTAINING = re.compile(
     r"\b(?:no (?:\w+ ){0,3}(?:solutions?|moves?|answers?|ways?|combinations?|expressions?|checkmates?|mates?)\b"
     r"|(?:not|n't) (?:\w+ ){0,3}(?:possible|exist|solvable|find|found|determine[d]?|able|solution)\b"
@@ -128,6 +129,13 @@ def paper_grade(right: bool, answer: str, reason: str = "") -> Grade:
     """The published evaluator knows right and wrong only."""
     verdict: Literal["correct", "incorrect"] = "correct" if right else "incorrect"
     return Grade(verdict, reason, answer, float(right))
+
+
+def without_boxes(answer: str) -> str:
+    """The answer without LaTeX's boxes and text commands: `\\boxed{\\text{(J)}}` is (J)."""
+    for _ in range(4):  # a box in a box is rare, and hostile nesting is not worth the time
+        answer = _WRAPPED.sub(r" \1 ", answer)
+    return answer
 
 
 def abstains(answer: str) -> bool:

@@ -31,14 +31,26 @@ NO_SOLUTION = "no solution"
 
 _OPERATORS = str.maketrans(dict.fromkeys("+-*/÷()", " "))
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]{1,100})\}\s*\{([^{}]{1,100})\}")
-_LATEX = {"\\times": "*", "\\cdot": "*", "\\div": "/", "\\left": "", "\\right": ""}
+_LATEX = {
+    "\\times": "*",
+    "\\cdot": "*",
+    "\\div": "/",
+    "\\left": "",
+    "\\right": "",
+    "\\boxed": " ",
+    "\\fbox": " ",
+}
 _SIGNS = str.maketrans({**dict.fromkeys("×·∙⋅∗✕", "*"), **dict.fromkeys("÷∕⁄", "/"), "–": "-"})
 _BRACKETS = str.maketrans("[]{}", "()()")
 _EQUALS = re.compile(r"[-=]{1,4}>|<=>|[→⇒➔≈≠≡]|\\(?:to|rightarrow|approx|neq?|implies)\b")
 _LETTER_X = re.compile(r"(?<=[\d)])\s{0,3}[xX]\s{0,3}(?=[\d(])")
 _BOLD = re.compile(r"(?:(?<=[\s:])|^)\*\*(?=\S)([^\n]{1,400}?)(?<=\S)\*\*(?=$|[\s.,;:])", re.MULTILINE)
-# Nothing that changes the value may touch a candidate: a root, a power, a factorial, a decimal part.
-_CANDIDATE = re.compile(r"(?<![\w.^√!(])(?:-(?=[\d(]))?[\d(][\d+\-*/() \t]*+(?!\s*[\^!%√²³]|\.\d)")
+# Nothing that changes the value may touch a candidate: a root, a power, a factorial, a decimal part,
+# a letter that is calculated with, an operator in words.
+_CANDIDATE = re.compile(
+    r"(?<![\w.^√!(])(?:-(?=[\d(]))?[\d(][\d+\-*/() \t]*+(?!\s*[\^!%√²³]|\.\d|(?<=[\d)])[A-Za-z]|\s*(?:plus|minus|times|multiplied|divided|mod)\b)"
+)
+_LETTER_OPERAND = re.compile(r"[A-Za-z]\s?[*+/]\s?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,8 @@ def _tries(answer: str) -> list[Try]:
     for part in re.split(r"[=\n]", plain(answer)):
         for match in _CANDIDATE.finditer(part):
             read = _read(match.group().strip())
-            if read and not is_negated(part, match.start(), match.end()):
+            apart = not _LETTER_OPERAND.search(part[max(0, match.start() - 4) : match.start()])
+            if read and apart and not is_negated(part, match.start(), match.end()):
                 found.append(read)
     return found
 

@@ -44,6 +44,13 @@ _POWER_OF_TEN = re.compile(
     r"\s?(?:[×x*·⋅]|\\times|\\cdot)\s?10\s?(?:\^|\*\*)\s?\{?(-?\d{1,3})\}?|[eE]([+-]?\d{1,3})(?![\w.])"
 )
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]")
+_SHORT_FRACTION = re.compile(r"\\[dt]?frac\s?(\d)\s?(\d)")
+_UNDER_A_ROOT = re.compile(
+    r"(?:√|\\sqrt\s?(?:\[\d{1,3}\])?\s?\{?|\b(?:sqrt|log|ln|sin|cos|tan)\s?\(?|\\(?:log|ln|sin|cos|tan)\s?[({]?)\s?$",
+    re.IGNORECASE,
+)
+_TIMES_A_ROOT = re.compile(r"\s?(?:√|\\?sqrt\b|\\pi\b|π|pi\b)|i\b")
+_OF_A_UNIT = re.compile(r"(?:[A-Za-z}]\^\{?|\b[cdkm]?m)$")
 _CLOCK = re.compile(r":(?=\d)")
 _SIGN = re.compile(
     r"(?:(?:^|[\s(=:\[{$€£¥₹*_\"'`,;~≈])[-–][$€£¥₹]?|\b(?:minus|negative)\s+[$€£¥₹]?)$", re.IGNORECASE
@@ -86,8 +93,8 @@ class Number:
         text: as it stands there.
         start: where it begins in the cleaned text.
         end: where it ends.
-        kind: `value`; `fraction` is written with a bar or as ½; `part` is an operand, a power or a
-            time of day, so not a value of its own.
+        kind: `value`; `fraction` is written with a bar or as ½; `part` is an operand, a power, under
+            a root or a time of day, so not a value of its own.
     """
 
     readings: tuple[Fraction, ...]
@@ -131,6 +138,7 @@ def clean(text: str) -> str:
         ("\\!", ""),
     ):
         text = text.replace(latex, plain)
+    text = _SHORT_FRACTION.sub(r"\\frac{\1}{\2}", text)
     digits = (str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     return "".join(digits).translate(_MINUS).translate(_MARKS)
 
@@ -287,10 +295,23 @@ def _scaled(text: str, number: Number, language: str) -> tuple[list[Number], int
             text=text[number.start : power.end()],
         )
     elif (
-        _SUPERSCRIPT.match(text, number.end) or _CLOCK.match(text, number.end) or _behind_clock(text, number)
+        _SUPERSCRIPT.match(text, number.end)
+        or _CLOCK.match(text, number.end)
+        or _behind_clock(text, number)
+        or _with_symbol(text, number)
     ):
         number = replace(number, kind="part")
     return [_signed(text, number)], number.end
+
+
+def _with_symbol(text: str, number: Number) -> bool:
+    """√18 and 18π are not 18, and the 2 of cm^2 is no number of its own."""
+    before = text[max(0, number.start - 12) : number.start]
+    return bool(
+        _UNDER_A_ROOT.search(before)
+        or _TIMES_A_ROOT.match(text, number.end)
+        or (number.text in ("2", "3") and _OF_A_UNIT.search(before))
+    )
 
 
 def _behind_clock(text: str, number: Number) -> bool:

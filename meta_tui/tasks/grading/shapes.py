@@ -21,6 +21,7 @@ from meta_tui.tasks.grading.extraction import (
     paper_answer,
     paper_grade,
     strictly,
+    without_boxes,
 )
 
 Point = tuple[float, float]
@@ -75,7 +76,7 @@ def _judge_among(sample: Sample, answer: str, also: set[str]) -> Grade:
     offered = options(sample.input)
     label = sample.target.strip("() \n").upper()
     allowed = {label} | also
-    given = _given(answer, offered)
+    given = _given(without_boxes(answer).strip(" \n$."), offered)
     shown = " ".join(f"({letter}) {offered.get(letter, '')}".strip() for letter in sorted(given))
     if len(given) == 1:
         letter = next(iter(given))

@@ -11,11 +11,19 @@ from collections import Counter
 
 from meta_tui.tasks import Grade, Sample
 from meta_tui.tasks.grading.arithmetic import without_punctuation
-from meta_tui.tasks.grading.extraction import correct, incorrect, paper_answer, paper_grade, strictly
+from meta_tui.tasks.grading.extraction import (
+    correct,
+    incorrect,
+    paper_answer,
+    paper_grade,
+    strictly,
+    without_boxes,
+)
 
 _SEPARATOR = re.compile(r"[\s,;，、；]+|-{1,4}>|={1,4}>|<-{1,4}|[→⇒➔➜⟶|]")
 _NUMBERING = re.compile(r"^\(?\d{1,3}[.)](?=\D|$)|^#\d{1,3}\b[.):]?")
 _LEAD = re.compile(r":(?=\s)")
+_DENIES = re.compile(r"\b(?:not|wrong|incorrect|unsorted)[\s*_`\"']*:\s*\Z", re.IGNORECASE)
 _SHELL = "\"'`*_“”‘’«»[](){}<>.:!?•·-–—"
 _APOSTROPHES = str.maketrans("’‘ʼ", "'''")
 
@@ -39,7 +47,7 @@ def words(text: str) -> list[str]:
 
 def _judge(sample: Sample, answer: str) -> Grade:
     target = words(sample.target)
-    given = _list(answer, target)
+    given = _list(without_boxes(answer), target)
     shown = " ".join(given)
     if given == target:
         return correct(shown)
@@ -66,7 +74,9 @@ def _list(answer: str, target: list[str]) -> list[str]:
 
 
 def _after_lead(answer: str) -> int:
-    return max((match.end() for match in _LEAD.finditer(answer)), default=0)
+    """Where the list begins behind what leads up to it; `not: a b c` leads up to none."""
+    end = max((match.end() for match in _LEAD.finditer(answer)), default=0)
+    return 0 if _DENIES.search(answer[max(0, end - 40) : end]) else end
 
 
 def _difference(missing: Counter[str], extra: Counter[str]) -> str:
