@@ -145,6 +145,39 @@ async def test_zoom_gives_one_pane_the_screen(run_log, clock):
         assert isinstance(app.screen, RunScreen)
 
 
+async def test_zoom_of_the_meta_model_hides_the_experts_and_gives_everything_back(run_log, clock):
+    app = app_for(run_log, clock, speed=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("dollar_sign", "1")
+        await pilot.pause()
+        meta, side = app.screen.meta, app.screen.query_one("#side")
+        before = meta.region, meta.size, side.region
+        await pilot.press("z")
+        await pilot.pause()
+        assert meta.region.width == 120
+        assert not side.region.width
+        await pilot.press("z")
+        await pilot.pause()
+        assert (meta.region, meta.size, side.region) == before
+
+
+async def test_zoom_of_an_expert_hides_the_rows_of_the_others(run_log, clock):
+    app = app_for(run_log, clock, speed=0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("dollar_sign")
+        await pilot.pause()
+        rows = app.screen.query_one("#rows")
+        assert rows.region.height
+        await pilot.press("2", "z")
+        await pilot.pause()
+        assert not rows.region.height
+        await pilot.press("z")
+        await pilot.pause()
+        assert rows.region.height
+
+
 async def test_help_explains_and_closes(run_log, clock):
     app = app_for(run_log, clock)
     async with app.run_test(size=(120, 36)) as pilot:

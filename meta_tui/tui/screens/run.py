@@ -269,8 +269,7 @@ class RunScreen(Screen[int]):
     def _paint(self, state: RunState, most: int = POOL + 1) -> None:
         self.query_one("#status", Static).update(self._status(state), layout=False)
         spans = [span for span in in_order(state) if span.id]
-        side = self.query_one("#side")
-        side.display = bool(spans)
+        self.query_one("#side").set_class(not spans, "-off")
         if spans:
             self._place(arrange(spans, self._chosen, *self._side_size()))
         changed = [pair for pair in self._pairs(state) if not pair[0].holds(pair[1].blocks)]
@@ -316,7 +315,7 @@ class RunScreen(Screen[int]):
             pane.set_class(index >= len(plan.panes), "-off")
         self.query_one("#panes").set_class(plan.columns == 2, "-two")
         rows = self.query_one("#rows", Listing)
-        rows.display = bool(plan.rows)
+        rows.set_class(bool(plan.rows), "-some")
         shown = min(len(plan.rows), rows_shown(self._side_size()[1]))
         rows.styles.height = shown
         rows.fill(len(plan.rows), len(plan.rows) - 1)
@@ -461,7 +460,7 @@ class RunScreen(Screen[int]):
         """The focused pane alone, or all again."""
         was = self.has_class("-zoomed-meta") or self.has_class("-zoomed-side")
         self.remove_class("-zoomed-meta", "-zoomed-side")
-        for pane in self._pool:
+        for pane in (self.meta, *self._pool):
             pane.remove_class("-zoom")
         focused = self.focused
         if not was and isinstance(focused, Pane):
