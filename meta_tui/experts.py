@@ -158,7 +158,8 @@ def check_present(settings: Mapping[str, Any], experts: Sequence[Expert]) -> Non
         if (is_program(model) or model.startswith(MODEL)) and model not in here:
             raise UsageError(
                 f"this run asks {special['name']}, a {model.partition(':')[0]} that is not given here; name it "
-                "under [experts] in the settings, or go on in the program that began the run"
+                "under [experts] in the settings, or go on in the program that began the run, with "
+                'solve(..., cassette=its log, record="new_episodes")'
             )
 
 

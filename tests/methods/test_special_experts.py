@@ -224,6 +224,30 @@ def test_a_command_that_is_gone_replays_and_resumes_only_where_it_is_given_again
     assert told.log.read_bytes() == before
 
 
+def test_the_program_that_began_a_run_goes_on_with_its_log_and_asks_nothing_twice(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def search(instruction: str) -> str:
+        asked.append(instruction)
+        return "Lima"
+
+    told = Told([SEARCH, FINAL], {"Expert Search": search})
+    lines = told.log.read_bytes().splitlines(keepends=True)
+    after = [n for n, line in enumerate(lines) if b'"Replied"' in line][1] + 1
+    told.log.write_bytes(b"".join(lines[:after]))
+    model = ScriptedModel([FINAL])
+    result = meta_tui.solve(
+        QUESTION,
+        model=model,
+        experts={"Expert Search": search},
+        cassette=told.log,
+        record="new_episodes",
+    )
+    assert (result.status, result.answer) == ("answered", "42")
+    assert asked == ["capital of Peru"]
+    assert len(model.calls) == 1
+
+
 # Programs of the sandbox.
 
 
