@@ -8,6 +8,7 @@ model). Nothing is imported that a run does not use.
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from meta_tui.models.base import Answer, Call, Model, Tell
 from meta_tui.protocol import MARKER, QUOTES
 from meta_tui.run import Doors, Method, RunResult, Stop
 from meta_tui.runlog import Recording, read
-from meta_tui.tasks import Execute, GraderName, Sample, family, grade
+from meta_tui.tasks import Execute, Grade, GraderName, Sample, family, grade
 
 COPY_PASTE = "copy-paste"
 SCRIPT = "script:"
@@ -213,7 +214,7 @@ class TaskScorer:
 class ContinuousScorer:
     """Grades on a continuous scale, with a word of feedback, for methods that climb: the grader's
     score in [0, 1], and for a grid of the right size the share of right cells. The metric is
-    `score`, or `invalid` for an answer that breaks a rule of its task.
+    `score`, `invalid` for an answer that breaks a rule of its task, or `unscored`.
 
     Args:
         samples: by their names.
@@ -238,10 +239,18 @@ class ContinuousScorer:
                 "again with --stream",
             )
         made = await grade(self.samples[sample], _as_reply(answer), self.grader, self.execute)
-        cells = made.details.get("cell_accuracy")
-        value = made.score if cells is None else max(made.score, float(cells))
-        valid = made.verdict == "correct" or value > 0 or bool({"value", "nmse"} & set(made.details))
-        return ("score" if valid else "invalid"), value, str(made.details.get("feedback", ""))
+        return steering(made)
+
+
+def steering(made: Grade) -> tuple[str, float, str]:
+    """A grade on the continuous scale: (`score`, `invalid` or `unscored`, the number, feedback). A
+    plug-in's grader may give what is no finite number; that is in no mean."""
+    cells = made.details.get("cell_accuracy")
+    if not all(isinstance(one, int | float) and math.isfinite(one) for one in (made.score, cells or 0)):
+        return "unscored", 0.0, f"the grader gave {str(made.score)[:40]}, which is no finite number"
+    value = float(made.score) if cells is None else max(float(made.score), float(cells))
+    valid = made.verdict == "correct" or value > 0 or bool({"value", "nmse"} & set(made.details))
+    return ("score" if valid else "invalid"), value, str(made.details.get("feedback", ""))
 
 
 def _as_reply(answer: str) -> str:

@@ -44,6 +44,8 @@ EXECUTOR_RETRIES: Final = 2
 """Runs of the same script after one whose process broke: no further model call."""
 INVALID: Final = "invalid"
 """Metric of a grade whose answer breaks a rule of its task: it ran, but is no success."""
+UNSCORED: Final = "unscored"
+"""Metric where the grader gave no finite number: in no mean, and the best of no task."""
 OBSERVED: Final = 2_000
 
 _PRELUDE = (
@@ -266,14 +268,15 @@ class Attempt:
         if self.answer:
             run.answered(self.answer)
             made = await run.score(self.answer)
-            self.metric, self.score, self.feedback = made.metric, finite(made.value), made.feedback[-LAST:]
+            self.metric, self.feedback = made.metric, made.feedback[-LAST:]
+            self.score = None if made.metric == UNSCORED else finite(made.value)
         return self.trace()
 
     def trace(self) -> Trace:
         """What became of the task."""
         status = self.status()
         stderr = "" if self.result is None else self.result.error
-        success = bool(self.answer) and self.metric != INVALID
+        success = bool(self.answer) and self.metric not in (INVALID, UNSCORED)
         failure = "" if success else failure_class(status, stderr, self.feedback)
         return Trace(
             self.item.sample,
