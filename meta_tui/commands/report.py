@@ -221,7 +221,7 @@ def _text(summary: dict[str, Any]) -> str:
     from meta_tui.evaluation import report
 
     parts = [f"{report.states_line(summary)}; {summary['grader']} grader"]
-    parts += report.simulation_lines(summary)
+    parts += report.repeats_lines(summary) + report.simulation_lines(summary)
     parts.append(display.table(map(report.columns, summary["table"]), report.HEADS))
     if summary["pairs"]:
         parts.append(display.table(map(report.pair_columns, summary["pairs"]), report.PAIR_HEADS))

@@ -27,6 +27,7 @@ from meta_tui.evaluation.report import (
     number,
     pair_columns,
     percent,
+    repeats_lines,
     simulation_lines,
     states_line,
 )
@@ -44,6 +45,7 @@ def markdown(summary: dict[str, Any]) -> str:
     parts = [
         f"# Evaluation ({summary['grader']} grader)",
         f"{states_line(summary)}. {summary['repeats']} repeat(s).",
+        *repeats_lines(summary),
         *simulation_lines(summary),
         _md_table(HEADS, map(columns, summary["table"])),
     ]
@@ -155,6 +157,7 @@ def html(
         f"<p>{_text(states_line(summary))}; {summary['repeats']} repeat(s), "
         f"{_text(summary['grader'])} grader. Intervals are 95 %; a difference whose corrected p-value is "
         "0.05 or more is called tied.</p>",
+        *(f"<p>{_text(line)}</p>" for line in repeats_lines(summary)),
         *(f"<p><strong>{_text(line)}</strong></p>" for line in simulation_lines(summary)),
         _legend(inks),
         "<h2>Accuracy</h2>",

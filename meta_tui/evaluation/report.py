@@ -75,15 +75,14 @@ def curves(plan: Plan, rows: Sequence[Row], grader: str) -> list[dict[str, Any]]
             "model": model,
             "streams": len({(row.stream, row.repeat) for own in batches.values() for row in own}),
             "batches": [
-                {"batch": batch, **_batch_numbers(own, grader, plan.repeats)}
-                for batch, own in sorted(batches.items())
+                {"batch": batch, **_batch_numbers(own, grader)} for batch, own in sorted(batches.items())
             ],
         }
         for (task, method, model), batches in groups.items()
     ]
 
 
-def _batch_numbers(rows: list[Row], grader: str, repeats: int) -> dict[str, Any]:
+def _batch_numbers(rows: list[Row], grader: str) -> dict[str, Any]:
     """The numbers of one batch; with repeats the interval is a bootstrap over samples."""
     correct, actions = (
         sum(row.correct(grader) for row in rows),
@@ -93,18 +92,26 @@ def _batch_numbers(rows: list[Row], grader: str, repeats: int) -> dict[str, Any]
         "n": len(rows),
         "correct": correct,
         "accuracy": _share(correct, len(rows)),
-        "interval": _by_sample(rows, grader) if repeats > 1 else _interval(correct, len(rows)),
+        "interval": _interval_of(rows, grader),
         "restart_share": _share(actions["restart"], actions.total()),
         "calls": _mean([row.calls for row in rows]),
         "tokens": _known_mean([row.tokens for row in rows]),
     }
 
 
-def _by_sample(rows: list[Row], grader: str) -> list[float] | None:
+def _interval_of(rows: list[Row], grader: str) -> list[float] | None:
+    """Wilson's interval; with repeats a bootstrap over samples, which keep their repeats together.
+
+    Where all samples came out alike in all their runs there is nothing to resample: then they count
+    once each, as without repeats.
+    """
     samples: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         samples[row.sample].append(float(row.correct(grader)))
-    if len(samples) < SMALLEST:
+    total, n = sum(map(sum, samples.values())), len(samples)
+    if len(rows) == n or total in (0, len(rows)):
+        return _interval(n if total and total == len(rows) else int(total), n)
+    if n < SMALLEST:
         return None
     _, low, high = statistics.cluster_bootstrap(list(samples.values()))
     return [_round(low), _round(high)]
@@ -159,7 +166,7 @@ def _cell_numbers(rows: list[Row], grader: str) -> dict[str, Any]:
         "missing": len(rows) - n,
         "correct": correct,
         "accuracy": _share(correct, n),
-        "interval": _interval(correct, n),
+        "interval": _interval_of(ended, grader),
         "if_ambiguous": [_share(correct, n), _share(correct + verdicts["ambiguous"], n)],
         "verdicts": dict(sorted(verdicts.items())),
         "score": _mean([row.grades[grader].score for row in ended if grader in row.grades]),
@@ -276,7 +283,9 @@ def _pair(first: list[Row], second: list[Row], grader: str) -> dict[str, Any] | 
         clusters: dict[str, list[float]] = defaultdict(list)
         for key in both:
             clusters[key[0]].append(float(left[key]) - float(right[key]))
-        difference, low, high = statistics.cluster_bootstrap(list(clusters.values()))
+        found = statistics.cluster_bootstrap(list(clusters.values()))
+        if found.low < found.high or found.value != difference:  # else nothing to resample
+            difference, low, high = found
     return {
         "n": len(once),
         "both": a,
@@ -521,6 +530,16 @@ SIMULATED = (
     "{} is a simulation: no language model was called. Its numbers show the machinery and say nothing "
     "about any model or method."
 )
+
+
+def repeats_lines(summary: dict[str, Any]) -> list[str]:
+    """What intervals and tests mean where samples were run several times."""
+    if summary["repeats"] < 2:
+        return []
+    return [
+        f"{summary['repeats']} repeats: intervals are bootstraps over samples, which keep their repeats "
+        "together; who won and p are of the first repeat."
+    ]
 
 
 def simulation_lines(summary: dict[str, Any]) -> list[str]:

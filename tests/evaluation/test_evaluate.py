@@ -168,6 +168,16 @@ async def test_merge_refuses_two_different_runs_of_one_cell(tmp_path: Path) -> N
         merge.merge([one, two], tmp_path / "both")
 
 
+async def test_merge_says_which_folder_is_no_shard_and_in_what_it_differs(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, number in ((one, 1), (two, 2)):
+        found = bench.samples(number)
+        cells.open_folder(folder, bench.plan(found), found)
+    with pytest.raises(UsageError, match="two is no shard of the evaluation in .*one: their samples differ"):
+        merge.merge([one, two], tmp_path / "both")
+    assert not (tmp_path / "both").exists()
+
+
 async def test_a_folder_that_holds_another_evaluation_is_refused(tmp_path: Path) -> None:
     await bench.run(tmp_path, 1)
     found = bench.samples(2)
@@ -350,6 +360,43 @@ def test_repeats_are_not_pooled_as_if_they_were_independent() -> None:
     (pair,) = found["pairs"]
     assert pair["n"] == 6
     assert pair["difference"] == pytest.approx(2 / 3, abs=1e-5)
+
+
+def test_an_interval_with_repeats_is_as_wide_as_its_samples_allow() -> None:
+    """8 samples, 4 always right and 4 never, run 3 times: 8 samples know as much as without repeats,
+    and Wilson's interval of 12 of 24 (31 to 69 %) would claim to know more."""
+    rows = [
+        row("standard", i, "correct" if i < 4 else "incorrect", repeat=k) for i in range(8) for k in range(3)
+    ]
+    found = report.summary(two_methods(3), rows, "strict")["table"][0]
+    assert (found["correct"], found["n"]) == (12, 24)
+    # A mean of 8 draws of 0 or 1: the 2.5 % point of binomial(8, 1/2) is 1, the 97.5 % point 7.
+    assert found["interval"] == [0.125, 0.875]
+
+
+def test_samples_that_all_came_out_alike_in_every_repeat_count_once_each() -> None:
+    """No bootstrap can tell that 6 samples of 6 are few: [100, 100] would be its interval."""
+    rows = [
+        row(m, i, "correct", repeat=k)
+        for i in range(6)
+        for k in range(3)
+        for m in ("standard", "zero_shot_cot")
+    ]
+    found = report.summary(two_methods(3), rows, "strict")
+    assert found["table"][0]["interval"] == pytest.approx([0.609666, 1.0], abs=1e-5)  # 6 of 6: n / (n + z^2)
+    (pair,) = found["pairs"]
+    assert pair["interval"][0] < 0 < pair["interval"][1]
+    few = report.summary(two_methods(3), [one for one in rows if one.sample < "words:4"], "strict")
+    assert few["table"][0]["interval"] is None
+
+
+def test_reports_say_what_intervals_and_tests_are_with_repeats() -> None:
+    rows = [row("standard", i, "correct", repeat=k) for i in range(6) for k in range(3)]
+    found = report.summary(two_methods(3), rows, "strict")
+    for text in (pages.markdown(found), pages.html(found, rows, "t")):
+        assert "bootstraps over samples" in text
+    once = report.summary(two_methods(), rows[::3], "strict")
+    assert "bootstraps" not in pages.markdown(once)
 
 
 def test_few_samples_get_no_interval_and_no_verdict() -> None:

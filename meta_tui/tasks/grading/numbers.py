@@ -431,14 +431,17 @@ def _boxes(text: str) -> list[tuple[int, int]]:
 def distinct(found: Iterable[Number]) -> tuple[Number, ...]:
     """The numbers by value; two that can mean the same are one, with what they share."""
     kept: list[Number] = []
+    places: dict[Fraction, list[int]] = {}
     for number in found:
-        for index, other in enumerate(kept):
-            shared = tuple(r for r in other.readings if r in number.readings)
-            if shared:
-                kept[index] = replace(other, readings=shared)
-                break
-        else:
+        held = (i for r in number.readings for i in places.get(r, ()) if r in kept[i].readings)
+        place = min(held, default=None)
+        if place is None:
+            for reading in number.readings:
+                places.setdefault(reading, []).append(len(kept))
             kept.append(number)
+        else:
+            shared = tuple(r for r in kept[place].readings if r in number.readings)
+            kept[place] = replace(kept[place], readings=shared)
     return tuple(kept)
 
 
