@@ -210,13 +210,22 @@ def read_samples(folder: Path) -> list[Sample]:
     return found
 
 
+def unlike_field(one: Plan, other: Plan) -> str | None:
+    """The first field in which two plans differ; None where they are the same."""
+    unlike = (
+        name
+        for name in Plan.__struct_fields__
+        if canonical_json(getattr(one, name)) != canonical_json(getattr(other, name))
+    )
+    return next(unlike, None)
+
+
 def _same_plan(old: Plan, new: Plan, folder: Path) -> None:
-    for name in Plan.__struct_fields__:
-        if canonical_json(getattr(old, name)) != canonical_json(getattr(new, name)):
-            raise UsageError(
-                f"{folder} holds another evaluation: its {name} are not those asked for now. "
-                "Give another --to, or the same methods, tasks, models, samples and settings"
-            )
+    if (name := unlike_field(old, new)) is not None:
+        raise UsageError(
+            f"{folder} holds another evaluation: its {name} are not those asked for now. "
+            "Give another --to, or the same methods, tasks, models, samples and settings"
+        )
 
 
 def _replace(path: Path, content: bytes) -> None:

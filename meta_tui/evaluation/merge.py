@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from meta_tui.errors import LogError, UsageError
-from meta_tui.evaluation.cells import cells, open_folder, read_plan, read_samples
+from meta_tui.evaluation.cells import cells, open_folder, read_plan, read_samples, unlike_field
 from meta_tui.events import AnyEvent, RunStarted
 from meta_tui.runlog import Recording, read
 
@@ -26,7 +26,12 @@ def merge(folders: Sequence[Path], to: Path) -> int:
     """
     plan, samples = read_plan(folders[0]), read_samples(folders[0])
     for other in folders[1:]:
-        open_folder(folders[0], read_plan(other), read_samples(other))
+        if (unlike := unlike_field(plan, read_plan(other))) is not None:
+            raise UsageError(
+                f"{other} is no shard of the evaluation in {folders[0]}: their {unlike} differ; "
+                "merge shards of one evaluation"
+            )
+        read_samples(other)
     open_folder(to, plan, samples)
     count = 0
     for cell in cells(plan, samples):
