@@ -71,8 +71,9 @@ class Launcher:
         """A new run of a question, or a follow-up of a run that answered.
 
         Raises:
-            UsageError: no question or no model.
+            UsageError: no question, no model or no script that can be read.
         """
+        session.check_model(settings)
         continues = runlog.read(follows) if follows else None
         planned = session.plan(question, settings, sample=sample, continues=continues)
 
@@ -88,6 +89,7 @@ class Launcher:
             UsageError: no model, or no such line.
         """
         settings = self._with_model_of(path, settings)
+        session.check_model(settings)
         new = store.new_run_id()
         log = store.home().runs / f"{new}.jsonl"
         sources.fork(runlog.read(path), path.stem, line, log, new, edit=edit, origin=session.origin(settings))
