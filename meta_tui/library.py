@@ -110,6 +110,10 @@ def prepare(
     Raises:
         UsageError: a setting or a value that does not exist.
     """
+    if not isinstance(model, str) and not callable(getattr(model, "answer", None)):
+        raise UsageError(
+            f"model is a name or has `async def answer(call, tell)`; {type(model).__name__} has none"
+        )
     named = model if isinstance(model, str) else type(model).__name__
     own = None if isinstance(method, str) else method
     chosen = config.resolve(

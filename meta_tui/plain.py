@@ -227,7 +227,8 @@ class Plain:
         self._streaming = None
         again = f"; retry {event.attempt} in {event.retry_in:g} s" if event.retry_in is not None else ""
         word = "▲" if again else "✗"
-        text = f"{word} {self._name(event.span)}: {event.kind} {clean(event.message)}".rstrip()
+        why = f": {clean(event.message)}" if event.message else ""
+        text = f"{word} {self._name(event.span)}: {event.kind}{why}".rstrip()
         self._line(text + again, "warn" if again else "bad")
 
     def _code(self, result: CodeResult, how: How | None, whose: str = "") -> None:

@@ -224,3 +224,9 @@ def test_the_examples_pass_the_type_checker() -> None:
         ["--strict", "--config-file", str(root / "pyproject.toml"), *map(str, EXAMPLES)]
     )
     assert code == 0, out + errors
+
+
+async def test_what_is_no_model_is_refused_before_a_log_is_written() -> None:
+    with pytest.raises(UsageError, match="int has none"):
+        await meta_tui.solve_async("q", model=3, log="run.jsonl")  # type: ignore[arg-type]
+    assert not Path("run.jsonl").exists()

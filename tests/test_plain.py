@@ -116,7 +116,7 @@ def test_a_failed_attempt_does_not_run_into_the_text_before_it() -> None:
         Delta(0, "whole"),
         Replied(0, Reply("whole")),
     )
-    assert text == "Meta Model\n  half a\n▲ Meta Model: cut gone; retry 1 in 1 s\nMeta Model\n  whole\n"
+    assert text == "Meta Model\n  half a\n▲ Meta Model: cut: gone; retry 1 in 1 s\nMeta Model\n  whole\n"
 
 
 def test_a_retry_shows_its_reason_and_its_wait_and_a_rejected_reply_its_reminder() -> None:
@@ -126,9 +126,9 @@ def test_a_retry_shows_its_reason_and_its_wait_and_a_rejected_reply_its_reminder
         Rejected("no call"),
         Failed(0, "auth", message="key?"),
     )
-    assert "▲ Meta Model: rate_limit slow down; retry 1 in 8 s" in text
+    assert "▲ Meta Model: rate_limit: slow down; retry 1 in 8 s" in text
     assert "▲ no call: reminder sent" in text
-    assert "✗ Meta Model: auth key?" in text
+    assert "✗ Meta Model: auth: key?" in text
 
 
 def test_brief_gives_one_line_for_each_thing() -> None:

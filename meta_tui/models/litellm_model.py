@@ -321,6 +321,9 @@ def _without_key(base_url: str | None) -> str | None:
     return base_url
 
 
+TO_SIMULATE = "Give it to `meta-tui evaluate`, or give a model that answers"
+
+
 def _door(library: Any, model: str, base_url: str | None) -> Door:
     """Where `model` is reached.
 
@@ -336,6 +339,10 @@ def _door(library: Any, model: str, base_url: str | None) -> Door:
         name, provider, _, _ = library.get_llm_provider(model)
     except Exception:  # noqa: BLE001 - the library's boundary
         name, provider = model, ""
+    if not provider and model.startswith("simulated:"):
+        raise CallFailed(
+            "bad_request", f"{model} is a simulation: it knows samples of tasks only. {TO_SIMULATE}"
+        )
     if not provider:
         near = did_you_mean(model, ["copy-paste", *library.model_cost]) or ";"
         message = (

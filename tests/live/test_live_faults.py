@@ -122,7 +122,7 @@ def test_a_fault_that_stays_ends_the_run_keeps_nothing_and_can_be_resumed(
     code = 1 if case.kind in ("bad_request", "filtered") else 5
     assert solve(server, *case.flags) == code
     shown = capsys.readouterr()
-    assert f"✗ Meta Model: {case.kind} " in shown.out
+    assert f"✗ Meta Model: {case.kind}: " in shown.out
     assert f"✗ failed ({case.kind})" in shown.out
     assert "goes on from here" in shown.err
     (log,) = logs(home)

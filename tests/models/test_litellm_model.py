@@ -615,6 +615,13 @@ async def test_a_mistyped_model_is_met_with_a_near_name(name: str, meant: str) -
     assert repr(meant) in found.message
 
 
+async def test_a_simulation_outside_an_evaluation_is_sent_there_and_not_to_providers() -> None:
+    found = await failure(LitellmModel(), call=Call(Request((user("q"),), Params(model="simulated:answers"))))
+    assert found.kind == "bad_request"
+    assert "`meta-tui evaluate`" in found.message
+    assert "provider" not in found.message
+
+
 @pytest.mark.parametrize(("name", "near"), [("gtp-4o", "did you mean 'gpt-4o'"), ("gpt-4o", "")])
 async def test_a_model_that_a_provider_does_not_know_is_met_with_a_near_name_of_that_provider(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, near: str
