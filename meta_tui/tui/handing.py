@@ -12,7 +12,7 @@ from typing import Any
 
 from textual.app import App
 
-from meta_tui.errors import UsageError
+from meta_tui.errors import MetaTuiError, RecordError, UsageError
 
 LONGEST = 75_000
 """Bytes that terminals take into the clipboard at once."""
@@ -39,16 +39,27 @@ def save(app: App[Any], name: str, text: str) -> Path | None:
     except OSError as error:
         note(app, f"cannot write: {error.strerror or error}", warn=True)
         return None
+    except MetaTuiError as error:
+        note(app, str(error), warn=True)
+        return None
     note(app, f"written to {path}")
     return path
 
 
 def new_file(name: str) -> Path:
-    """A path in the user's folder that does not exist yet; `name` is made harmless."""
+    """A path in the user's folder that does not exist yet; `name` is made harmless.
+
+    Raises:
+        RecordError: the folder cannot be made.
+        UsageError: there are too many of that name.
+    """
     from meta_tui import store
 
     folder = store.home().root / "saved"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"cannot write into {folder}: {error.strerror or error}") from error
     stem, dot, suffix = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.").rpartition(".")
     for number in range(1, 10_000):
         path = folder / f"{stem or 'text'}{f'-{number}' if number > 1 else ''}{dot}{suffix}"

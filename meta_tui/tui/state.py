@@ -40,6 +40,7 @@ from meta_tui.events import (
     paid,
     parent_span,
 )
+from meta_tui.tui.parts import Parts
 
 BlockKind = Literal[
     "question",
@@ -153,6 +154,9 @@ class EffectView(msgspec.Struct, frozen=True):
     ended: int = 0
 
 
+NO_PARTS: Parts[SpanView] = Parts()
+
+
 class RunState(msgspec.Struct, frozen=True):
     """Everything that the run screen shows.
 
@@ -161,7 +165,7 @@ class RunState(msgspec.Struct, frozen=True):
         tokens: of the calls whose usage is known; `unknown_tokens` says that some is not.
         cost: dollars of the replies whose price is known; `unpriced` counts the others.
         round, limit: of the run itself, or of the part that last began one.
-        spans: by id, in the order in which they began; `in_order` gives them as a tree.
+        spans: by id; `in_order` gives them as a tree.
         seen: events applied so far, `Delta`s not counted.
         trouble: why the source of the events broke off, in a person's words.
     """
@@ -181,7 +185,7 @@ class RunState(msgspec.Struct, frozen=True):
     unpriced: int = 0
     live_calls: int = 0
     replies: int = 0
-    spans: dict[str, SpanView] = {}
+    spans: Parts[SpanView] = NO_PARTS
     effects: tuple[EffectView, ...] = ()
     seen: int = 0
     trouble: str = ""
@@ -579,7 +583,7 @@ def _span(state: RunState, span: str) -> SpanView:
 
 
 def _with_span(state: RunState, view: SpanView) -> RunState:
-    return _replace(state, spans={**state.spans, view.id: view})
+    return _replace(state, spans=state.spans.with_(view.id, view))
 
 
 def _noted(state: RunState, span: str, block: Block) -> RunState:

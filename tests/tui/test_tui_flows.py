@@ -416,3 +416,19 @@ async def test_a_damaged_log_opens_as_its_error(own_home):
         screen.flush()
         await pilot.pause()
         assert "was changed" in " ".join(screen.meta.text.split())
+
+
+async def test_a_home_that_cannot_be_written_is_said_and_is_no_defect(run_log, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("META_TUI_HOME", str(tmp_path / "file"))
+    app = MetaApp(lambda: RunScreen(playback(run_log), log=run_log, title="run", speed=0, fps=0), fps=0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.press("Y")
+        await pilot.press("e")
+        await shows(pilot, Choice)
+        await pilot.press("enter")
+        said = await shows(pilot, Say)
+        assert "cannot write into" in painted(app)
+        assert "defect" not in painted(app)
+        assert said.is_attached

@@ -15,7 +15,7 @@ from textual.widget import Widget
 import meta_tui.tui
 from meta_tui.errors import UsageError
 from meta_tui.tui import keymap, theme, words
-from meta_tui.tui.widgets.hints import MOST, WIDEST, line
+from meta_tui.tui.widgets.hints import MOST, WIDEST, fitted, line
 
 SOURCE = Path(meta_tui.tui.__file__).parent
 
@@ -206,3 +206,10 @@ async def test_paging_a_palette_that_has_no_room_ends_nothing():
         await pilot.pause()
         assert app.is_running
         await pilot.press("escape")
+
+
+def test_help_and_the_way_out_stay_in_a_narrow_footer():
+    hints = [("space", "Play"), ("h l", "Call"), ("f", "Fork"), ("?", "Help"), ("q", "Back")]
+    assert fitted(hints, 80) == hints
+    assert fitted(hints, 33) == [hints[0], *hints[-2:]]
+    assert fitted(hints, 5) == hints[-2:]

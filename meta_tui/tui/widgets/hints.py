@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -26,16 +27,25 @@ REFUSED = frozenset(KEYS[name].shown for name in ("new", "fork", "rerun", "save"
 
 
 class Hints(Static):
-    """The footer of a screen; where only playback is served, without what is refused there."""
+    """The footer of a screen; without what has no room, and where only playback is served what is refused."""
 
     def __init__(self, hints: Sequence[Hint]) -> None:
         super().__init__(_content(hints), classes="hints", markup=False)
         self._hints = hints
 
-    def on_mount(self) -> None:
-        """Leave out what this app refuses."""
-        if getattr(self.app, "playback_only", False):
-            self.update(_content([hint for hint in self._hints if hint[0] not in REFUSED]))
+    def on_resize(self) -> None:
+        """Leave out what this app refuses, and what has no room."""
+        served = getattr(self.app, "playback_only", False)
+        found = [hint for hint in self._hints if not (served and hint[0] in REFUSED)]
+        self.update(_content(fitted(found, self.size.width)), layout=False)
+
+
+def fitted(hints: Sequence[Hint], width: int) -> list[Hint]:
+    """Those that fit: the last two, help and the way out, stay longest."""
+    found = list(hints)
+    while len(found) > 2 and cell_len(line(found)) > width:
+        del found[-3]
+    return found
 
 
 def _content(hints: Sequence[Hint]) -> Content:
