@@ -17,12 +17,12 @@ from meta_tui import sources
 from meta_tui.errors import LogError, MetaTuiError, RecordError
 from meta_tui.evaluation import leases
 from meta_tui.evaluation.cells import Cell
-from meta_tui.events import Origin, RunFinished, Scored, StreamItem
+from meta_tui.events import Origin, Scored, StreamItem
 from meta_tui.methods import build, method_class
 from meta_tui.methods.artifacts import answer_of
 from meta_tui.protocol import MARKER, QUOTES, final_answer
 from meta_tui.run import Doors, Regrade, RunResult, Stop
-from meta_tui.runlog import last_event
+from meta_tui.runlog import read
 from meta_tui.session import with_scorer
 from meta_tui.tasks import Execute, Sample, family, grade
 
@@ -141,10 +141,7 @@ async def _worker(
         if stop.kind:
             return
         path = bench.log(cell)
-        if _ended(path, bench.again):
-            state.done += 1
-            state.failed += _status(path) == "failed"
-        else:
+        if not _ended(path, bench, state):
             await _leased(bench, cell, path, state, stop, held)
         state.report(state)
 
@@ -154,6 +151,8 @@ async def _leased(bench: Bench, cell: Cell, path: Path, state: Progress, stop: S
     with leases.lease(mark) as ours:
         if not ours:
             state.elsewhere += 1
+            return
+        if _ended(path, bench, state):  # another process came to its end since we looked
             return
         held.add(mark)
         try:
@@ -248,15 +247,21 @@ def graded_text(answer: str | None, reply: str) -> str:
     return f"{MARKER}\n{QUOTES}\n{answer_of(answer)}\n{QUOTES}"
 
 
+def _ended(path: Path, bench: Bench, state: Progress) -> bool:
+    """Whether a cell need not be run, which is counted then."""
+    status = _status(path)
+    if status not in DONE and (status != "failed" or bench.again):
+        return False
+    state.done += 1
+    state.failed += status == "failed"
+    return True
+
+
 def _status(path: Path) -> str:
-    """Status of a log that ended, "" for one that did not or is not there."""
+    """Status of a log that ended, "" for one that did not, is not there or is damaged anywhere: a
+    last line that reads well says nothing of those before it."""
     try:
-        event = last_event(path)
+        finished = read(path).finished
     except LogError:
         return ""
-    return event.status if isinstance(event, RunFinished) else ""
-
-
-def _ended(path: Path, again: bool) -> bool:
-    status = _status(path)
-    return status in DONE or (status == "failed" and not again)
+    return finished.status if finished else ""

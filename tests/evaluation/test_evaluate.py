@@ -15,16 +15,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evaluation import bench
+from evaluation import bench, small
 from meta_tui import sources
 from meta_tui.errors import MetaTuiError, UsageError
-from meta_tui.evaluation import cells, evaluate, leases, merge, pages, report, results
+from meta_tui.evaluation import cells, evaluate, leases, merge, pages, report, results, simulation
 from meta_tui.evaluation.results import Row
 from meta_tui.events import RunFinished, Scored
 from meta_tui.models.scripted import ScriptedModel
 from meta_tui.run import Doors, Stop
 from meta_tui.runlog import read
-from meta_tui.tasks import Grade
+from meta_tui.tasks import Grade, loaders
 
 
 async def summarise(folder: Path, grader: str = "strict") -> dict[str, object]:
@@ -173,7 +173,7 @@ async def test_merge_says_which_folder_is_no_shard_and_in_what_it_differs(tmp_pa
     for folder, number in ((one, 1), (two, 2)):
         found = bench.samples(number)
         cells.open_folder(folder, bench.plan(found), found)
-    with pytest.raises(UsageError, match="two is no shard of the evaluation in .*one: their samples differ"):
+    with pytest.raises(UsageError, match=r"two is no shard of the evaluation in .*one: their samples differ"):
         merge.merge([one, two], tmp_path / "both")
     assert not (tmp_path / "both").exists()
 
@@ -183,6 +183,29 @@ async def test_a_folder_that_holds_another_evaluation_is_refused(tmp_path: Path)
     found = bench.samples(2)
     with pytest.raises(UsageError, match="another evaluation: its samples"):
         cells.open_folder(tmp_path, bench.plan(found), found)
+
+
+def test_a_log_that_is_damaged_before_its_last_line_is_made_anew(tmp_path: Path) -> None:
+    small.run(tmp_path, tasks=("words",), count=2)
+    log = min((tmp_path / "cells").glob("*.jsonl"))
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([lines[0], b'{"torn": 1}\n', *lines[2:]]))
+    again = small.run(tmp_path, tasks=("words",), count=2)
+    assert (again.done, again.ran) == (4, 1)
+    assert read(log).finished is not None
+    assert log.with_suffix(".damaged").read_bytes().splitlines()[1] == b'{"torn": 1}'
+
+
+async def test_a_cell_that_another_process_ended_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    """Between the look at the log and the lease there is time for the other one to come to an end."""
+    small.run(tmp_path, tasks=("words",), count=1)
+    samples = loaders.samples("words", 1)
+    model = simulation.named("simulated:answers,chance=0.6", samples)
+    cell = small.planned(tmp_path, ("standard", "zero_shot_cot"), samples, model.id)[0]
+    table = evaluate.Bench(tmp_path, {model.id: Doors(model)})
+    before, state = logs(tmp_path), evaluate.Progress()
+    await evaluate._leased(table, cell, table.log(cell), state, Stop(), set())
+    assert (state.done, state.ran, logs(tmp_path)) == (1, 0, before)
 
 
 async def test_changed_samples_are_noticed(tmp_path: Path) -> None:
