@@ -211,6 +211,11 @@ def summary(path: Path, id_: str | None = None) -> RunSummary:
     return summarise(recording, path, id_)
 
 
+def _excerpt(text: str) -> str:
+    """The beginning of a text; one that goes on ends with a sign of it."""
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+
+
 def summarise(recording: Recording, path: Path, id_: str | None = None) -> RunSummary:
     """The summary of a recording that was read already."""
     started, events = recording.started, recording.events
@@ -227,10 +232,10 @@ def summarise(recording: Recording, path: Path, id_: str | None = None) -> RunSu
         started.task or (started.source.task if started.source else ""),
         started.sample,
         started.origin,
-        started.question[:EXCERPT],
+        _excerpt(started.question),
         finished.status if finished else "unfinished",
         finished.reason if finished else "",
-        None if recording.answer is None else recording.answer[:EXCERPT],
+        None if recording.answer is None else _excerpt(recording.answer),
         max((e.number for e in events if isinstance(e, RoundStarted)), default=0),
         sum(isinstance(e, Requested) for e in events),
         sum(isinstance(e, CodeStarted) for e in events),

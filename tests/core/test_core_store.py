@@ -6,6 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 from checkout import project
 from scripted_runs import case_named, lines_of, record, ticking
@@ -103,6 +104,13 @@ def test_an_unfinished_log_says_so(runs: Path) -> None:
     log = runs / "2026-python.jsonl"
     log.write_bytes(b"".join(lines_of(log)[:9]))
     assert store.summary(log).status == "unfinished"
+
+
+def test_a_long_question_ends_in_the_list_with_a_sign_that_it_goes_on(runs: Path) -> None:
+    recording = read(runs / "2026-python.jsonl")
+    for question, shown in (("q" * 200, "q" * 200), ("q" * 201, "q" * 199 + "…")):
+        recording.started = msgspec.structs.replace(recording.started, question=question)
+        assert store.summarise(recording, Path("a.jsonl")).question == shown
 
 
 def test_the_run_list_follows_the_folder(runs: Path) -> None:

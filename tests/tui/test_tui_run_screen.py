@@ -178,6 +178,17 @@ async def test_zoom_of_an_expert_hides_the_rows_of_the_others(run_log, clock):
         assert rows.region.height
 
 
+async def test_words_that_are_nowhere_are_said_to_be_nowhere(run_log, clock):
+    app = app_for(run_log, clock, speed=0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("slash", *"zebra", "enter")
+        await pilot.pause()
+        assert [note.message for note in app._notifications] == [
+            "'zebra' is nowhere in the panes at this moment of the run"
+        ]
+
+
 async def test_help_explains_and_closes(run_log, clock):
     app = app_for(run_log, clock)
     async with app.run_test(size=(120, 36)) as pilot:

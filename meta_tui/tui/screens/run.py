@@ -563,7 +563,7 @@ class RunScreen(Screen[int]):
             pane.find(message.words)
 
     def on_find_bar_closed(self) -> None:
-        """Back to the panes, at the first place found."""
+        """Back to the panes, at the first place found; said where there is none."""
         self.meta.focus()
         self.action_next()
 
@@ -579,8 +579,13 @@ class RunScreen(Screen[int]):
         focused = self.focused
         order = sorted(self.panes.values(), key=lambda pane: pane is not focused)
         found = next((pane for pane in order if pane.next_found(forward)), None)
+        words = self.query_one(FindBar).value
         if found is not None:
             found.focus()
+        elif words:
+            handing.note(
+                self.app, f"{one_line(words, 40)!r} is nowhere in the panes at this moment of the run"
+            )
 
     def action_copy(self) -> None:
         """The focused pane's text."""
