@@ -270,9 +270,13 @@ def _learned(variants: Sequence[Variant], names: Sequence[str]) -> list[Variant]
     from meta_tui.methods import build, settings_of
     from meta_tui.streamed import find_knowledge
 
-    found = list(variants)
-    for name in names:
+    found, taken = list(variants), dict[str, str]()
+    for name in dict.fromkeys(names):
         carried = find_knowledge(name)
+        if taken.setdefault(carried.method, name) != name:
+            raise UsageError(
+                f"{taken[carried.method]} and {name} are both for {carried.method}; give one of them"
+            )
         at = [i for i, one in enumerate(found) if one.method == carried.method]
         if not at:
             raise UsageError(f"{name} is for {carried.method}, which is not evaluated; add it with --method")

@@ -248,6 +248,11 @@ def test_imported_knowledge_is_part_of_a_variant_and_of_its_label(
     capsys.readouterr()
     assert main(["evaluate", "--method", "cot", *arguments, "--knowledge", str(kept)]) == 2
     assert "is for mc2, which is not evaluated" in capsys.readouterr().err
+    other = tmp_path / "other.json"
+    other.write_bytes(kept.read_bytes())
+    both = ["--knowledge", str(kept), "--knowledge", str(other)]
+    assert main(["evaluate", "--method", "mc2", *arguments, *both, "--to", str(tmp_path / "both")]) == 2
+    assert "are both for mc2" in capsys.readouterr().err
 
 
 def test_one_command_shows_that_a_taught_learner_rises_and_an_untaught_one_does_not(
