@@ -21,6 +21,10 @@ candidate_option = click.option(
 )
 
 
+WIDTH = 100
+"""Cells of a line of the archive."""
+
+
 @click.group("chain")
 def chain_command() -> None:
     """Look at the layers that a run wrote around its solver, and use them on new tasks."""
@@ -41,10 +45,7 @@ def show_command(source: str, candidate: str, archive: bool, as_json: bool) -> i
 
         print_json(msgspec.to_builtins(chain))
         return 0
-    mean = "" if chain.mean is None else f", mean {chain.mean:.4f}"
-    click.echo(f"{_clean(chain.candidate or 'chain')}{mean}: base solver and {len(chain.layers)} layers")
-    for place, layer in enumerate(chain.layers):
-        _show_layer(layer, chain.layers[:place])
+    _show_chain(chain, recording)
     return 0
 
 
@@ -55,6 +56,7 @@ def show_command(source: str, candidate: str, archive: bool, as_json: bool) -> i
 @json_option
 def export_command(source: str, candidate: str, to: Path | None, as_json: bool) -> int:
     """Write a chain of a run as a file for `solve --chain`."""
+    from meta_tui.display import count
     from meta_tui.methods.meta_n.chains import to_json
 
     chain, _ = _opened(source, candidate)
@@ -68,7 +70,7 @@ def export_command(source: str, candidate: str, to: Path | None, as_json: bool) 
     if as_json:
         print_json({"candidate": chain.candidate, "layers": len(chain.layers), "path": str(to)})
     else:
-        note(f"chain of {len(chain.layers)} layers written to {to}: meta-tui solve --chain {to} ...")
+        note(f"chain of {count(len(chain.layers), 'layer')} written to {to}: meta-tui solve --chain {to} ...")
     return 0
 
 
@@ -166,7 +168,10 @@ def _opened(source: str, candidate: str) -> tuple[ChainFile, Recording | None]:
     try:
         recording = runlog.read(path)
     except LogError:
-        return from_json(path.read_bytes(), str(path)), None
+        text = path.read_bytes()
+        if text.startswith(b'{"e":'):  # a run, and what is wrong with it has been said
+            raise
+        return from_json(text, str(path)), None
     return chain_of(_of_meta_n(recording, source).events, path.stem, candidate), recording
 
 
@@ -184,40 +189,48 @@ def _needed(recording: Recording | None, source: str) -> Recording:
 
 
 def _show_archive(recording: Recording, label: str, as_json: bool) -> int:
-    from meta_tui import plain
-    from meta_tui.evaluation import stacks
+    from meta_tui.evaluation import chain_text, stacks
+    from meta_tui.evaluation.chains import EMPTY, apply_all
 
-    found = stacks.summary(label, recording)
     if as_json:
+        found = stacks.summary(label, recording)
         print_json({name: found[name] for name in ("candidates", "iterations", "matrix", "best", "routed")})
         return 0
-    rows = [
-        (
-            one["id"] + (" (best)" if one["id"] == found["best"] else ""),
-            one["parent"],
-            str(one["depth"]),
-            stacks.number(one["mean"]),
-            str(one["iteration"]),
-            " ".join(one["chain"]),
-            one["focus"],
-        )
-        for one in found["candidates"]
-    ]
-    click.echo(plain.table(rows, ("candidate", "parent", "depth", "mean", "iteration", "layers", "focus")))
+    view = apply_all(EMPTY, recording.events)
+    click.echo(chain_text.plain(chain_text.archive_lines(view, WIDTH)))
     return 0
 
 
-def _show_layer(layer: LayerKept, below: tuple[LayerKept, ...]) -> None:
-    from meta_tui.methods.meta_n.chains import difference
+def _show_chain(chain: ChainFile, recording: Recording | None) -> None:
+    from meta_tui.display import count
+    from meta_tui.evaluation import chain_text
+    from meta_tui.evaluation.chains import EMPTY, Attempt, ChainView, apply_all
 
-    changes = ", ".join(f"{what} {_clean(name)}" for what, name in difference(layer, below)) or "nothing"
-    click.echo(f"\ndepth {layer.depth} ({_clean(layer.id)}): {changes}")
-    _indented("why", layer.rationale)
-    _indented("pre-process", layer.pre_process)
-    for one in layer.library:
-        _indented(f"helper {_clean(one.signature)}", one.doc)
-    for out in layer.screened:
-        click.echo(f"  screened out {_clean(out.part)} ({out.stage}): {_clean(out.reason)}")
+    mean = "" if chain.mean is None else f", mean {chain.mean:.4f}"
+    size = count(len(chain.layers), "layer")
+    click.echo(f"{_clean(chain.candidate or 'chain')}{mean}: base solver and {size}")
+    if recording is not None:
+        layers, view = chain.layers, apply_all(EMPTY, recording.events)
+    else:
+        layers = _numbered(chain.layers)
+        view = ChainView(attempts=tuple(Attempt(n, layer=layer) for n, layer in enumerate(layers)))
+    kept = view.candidates.get(chain.candidate)
+    steps = {one.chain[-1]: one for one in view.lineage(kept) if one.chain} if kept else {}
+    for layer in layers:
+        step = steps.get(layer.id)
+        lines = chain_text.entry_lines(chain_text.layer_entries(view, layer, step))
+        click.echo("\n" + chain_text.plain([chain_text.layer_head(view, layer, step), *lines]))
+        _indented("pre-process", layer.pre_process)
+
+
+def _numbered(layers: tuple[LayerKept, ...]) -> tuple[LayerKept, ...]:
+    """The layers of a file as a run would number them, whatever the file calls them."""
+    from msgspec.structs import replace
+
+    return tuple(
+        replace(layer, id=f"L{n}", depth=n + 1, below=f"L{n - 1}" if n > 1 else "")
+        for n, layer in enumerate(layers, 1)
+    )
 
 
 def _indented(head: str, text: str) -> None:

@@ -143,9 +143,12 @@ def test_show_tells_layers_archive_and_a_missing_candidate(capsys: pytest.Captur
     assert main(["chain", "show", "layers-evolution"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("C3, mean 1.0000: base solver and 3 layers")
-    assert "depth 4 (L3): says additional context, adds nearest_trip, adds uncrossed" in out
+    assert "depth 4 · L3 · C3   1.0000  ✓ repaired +" in out
+    assert "+ nearest_trip(places" in out
+    assert "\n  pre-process:\n    " in out
     assert main(["chain", "show", "layers-evolution", "--archive"]) == 0
-    assert "C3 (best)  C2" in capsys.readouterr().out
+    (best,) = [line for line in capsys.readouterr().out.split("\n") if "◀ best" in line]
+    assert best.split()[:3] == ["C3", "L3", "4"]
     assert main(["chain", "show", "layers-evolution", "--candidate", "C9"]) == 2
     assert "C0, C1, C2, C3" in capsys.readouterr().err
     assert main(["chain", "show", "mc2-digits"]) == 2
@@ -205,3 +208,43 @@ def test_an_evaluation_runs_it_on_streams_and_reports_its_layers(
 def json_of_report(capsys: pytest.CaptureFixture[str], folder: Path) -> Any:
     assert main(["report", str(folder), "--format", "json"]) == 0
     return json.loads(capsys.readouterr().out)
+
+
+def test_a_file_with_a_chain_is_shown_like_the_run_that_it_is_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """But for means, tasks and what layers contributed nothing to: those only a run knows."""
+    path = tmp_path / "chain.json"
+    assert main(["chain", "export", "layers-linear", "--to", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["chain", "show", "layers-linear"]) == 0
+    run = capsys.readouterr().out
+    assert main(["chain", "show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "depth 3 · L2\nstrategy" in shown
+    assert "✗ solver_lib:save  static: line 1: imports pickle" in shown
+    heads = ("depth ", "C3")
+    assert [line for line in shown.split("\n") if not line.startswith(heads) and line not in run] == []
+
+
+def test_a_damaged_run_is_not_taken_for_a_file_with_a_chain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(store.find("layers-linear").read_bytes().replace(b'"text":"', b'"text":"X', 1))
+    for words in (["chain", "show", str(path)], ["chain", "export", str(path)]):
+        assert main(words) == 2
+        assert "was changed" in capsys.readouterr().err
+
+
+def test_a_file_cannot_hide_a_layer_behind_anothers_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Layers are shown in the places in which they would be used, whatever they are called."""
+    path = tmp_path / "chain.json"
+    path.write_bytes(to_json(ChainFile(layers=(layer(2, say("hidden")), layer(2, say("shown"))))))
+    assert main(["chain", "show", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert (
+        out.index("depth 2 · L1") < out.index("'hidden'") < out.index("depth 3 · L2") < out.index("'shown'")
+    )
