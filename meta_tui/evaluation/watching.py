@@ -107,11 +107,7 @@ class Watch:
     async def _take(self, name: str, cell: Cell, code: _Code) -> bool:
         """Read a cell's log if it changed; says whether it had to be."""
         path = self._log(name)
-        try:
-            found = path.stat()
-            mark = found.st_mtime_ns, found.st_size
-        except OSError:
-            mark = 0, -1
+        mark = _mark(path)
         if self._seen.get(name) == mark:
             return False
         self._seen[name] = mark
@@ -145,11 +141,21 @@ class Watch:
             done=done,
             failed=failed,
             running=len(held - ended),
-            stopped=len(begun - ended - held),
+            stopped=sum(self._seen[name] == _mark(self._log(name)) for name in begun - ended - held),
             rate=pace([end.at for end in self._ends.values() if end.at is not None]),
             calls=round(sum(row.calls + row.shared for row in rows)),
             cost=_cost(rows),
         )
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    """When a log was last written to, and its size. One that went on since it was read may have come
+    to its end, and its lease gone with it: that is not stopped."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, -1
+    return found.st_mtime_ns, found.st_size
 
 
 def pace(ends: list[float]) -> float | None:

@@ -18,7 +18,7 @@ import pytest
 from evaluation import bench, small
 from meta_tui import sources
 from meta_tui.errors import MetaTuiError, UsageError
-from meta_tui.evaluation import cells, evaluate, leases, merge, pages, report, results, simulation
+from meta_tui.evaluation import cells, evaluate, leases, merge, pages, report, results, simulation, watching
 from meta_tui.evaluation.results import Row
 from meta_tui.events import RunFinished, Scored
 from meta_tui.models.scripted import ScriptedModel
@@ -206,6 +206,25 @@ async def test_a_cell_that_another_process_ended_meanwhile_is_left_alone(tmp_pat
     before, state = logs(tmp_path), evaluate.Progress()
     await evaluate._leased(table, cell, table.log(cell), state, Stop(), set())
     assert (state.done, state.ran, logs(tmp_path)) == (1, 0, before)
+
+
+async def test_a_cell_that_went_on_since_it_was_read_is_not_called_stopped(tmp_path: Path) -> None:
+    """A log is read in its middle; the run ends, and its lease goes, before the leases are looked at."""
+    small.run(tmp_path, tasks=("words",), count=1)
+    log = min((tmp_path / "cells").glob("*.jsonl"))
+    whole = log.read_bytes()
+    log.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    watch = watching.Watch(tmp_path)
+    assert (await watch.look()).stopped == 1
+
+    def ended(standing: watching.Standing) -> None:
+        log.write_bytes(whole)
+
+    log.write_bytes(log.read_bytes())
+    os.utime(log, ns=(1, 1))  # written to again: it is read again, and ends once that is done
+    during = watching.Watch(tmp_path)
+    assert (await during.look(ended, every=1)).stopped == 0
+    assert (await during.look()).done == 2
 
 
 async def test_changed_samples_are_noticed(tmp_path: Path) -> None:
