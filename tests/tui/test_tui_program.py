@@ -176,6 +176,9 @@ async def test_a_replay_goes_live_at_the_request_that_was_not_recorded(edited_lo
         assert live.base.calls == 0
         parent = read(live.log_path).started.parent
         assert (parent.run, parent.edited) == ("run", False)
+        await pilot.pause()
+        assert "f Fork" in painted(app), "what has ended is not stopped"
+        assert "x Stop" not in painted(app)
 
 
 def test_a_fork_keeps_all_that_a_replay_came_to(run_log):

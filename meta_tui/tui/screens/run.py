@@ -177,7 +177,7 @@ class RunScreen(Screen[int]):
         yield FindBar()
         yield Static(id="timeline", markup=False)
         yield Static(id="transport", markup=False)
-        yield Hints(self.LIVE_HINTS if self.badge == "LIVE" else self.HINTS)
+        yield Hints(self._hints())
 
     def on_mount(self) -> None:
         """Start the source and the one timer."""
@@ -259,6 +259,13 @@ class RunScreen(Screen[int]):
             self._paint(state, most)
         self._paint_timeline(state)
         self._paint_transport()
+        self.query_one(Hints).say(self._hints())
+
+    def _hints(self) -> tuple[tuple[str, str], ...]:
+        """A live run that is over is played and forked as any other."""
+        head = self.tape.head
+        over = head.trouble or head.status not in ("waiting", "running")
+        return self.LIVE_HINTS if self.badge == "LIVE" and not over else self.HINTS
 
     def on_resize(self) -> None:
         """Another size may hold another number of panes."""

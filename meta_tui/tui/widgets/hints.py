@@ -33,6 +33,12 @@ class Hints(Static):
         super().__init__(_content(hints), classes="hints", markup=False)
         self._hints = hints
 
+    def say(self, hints: Sequence[Hint]) -> None:
+        """Other hints, if they are others."""
+        if hints is not self._hints:
+            self._hints = hints
+            self.on_resize()
+
     def on_resize(self) -> None:
         """Leave out what this app refuses, and what has no room."""
         served = getattr(self.app, "playback_only", False)
