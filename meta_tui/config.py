@@ -92,18 +92,24 @@ class Resolved:
     origins: Mapping[str, Origin]
 
 
-def resolve(flags: Mapping[str, Any] | None = None, *, environ: Mapping[str, str] | None = None) -> Resolved:
+def resolve(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    given_on: str = "the command line",
+) -> Resolved:
     """The settings in force.
 
     Args:
-        flags: values given on the command line; None means not given.
+        flags: values given on the command line or by a program; None means not given.
+        given_on: where these were given, as an error names it.
 
     Raises:
         UsageError: an unknown setting or a value of the wrong kind, with the place it stands in.
     """
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = dict.fromkeys(Settings.__struct_fields__, "default")
-    for origin, place, given in _sources(flags or {}, os.environ if environ is None else environ):
+    for origin, place, given in _sources(flags or {}, os.environ if environ is None else environ, given_on):
         for name, value in given.items():
             values[name] = _checked(name, value, place)
             origins[name] = origin
@@ -134,14 +140,14 @@ def is_here(address: str) -> bool:
 
 
 def _sources(
-    flags: Mapping[str, Any], environ: Mapping[str, str]
+    flags: Mapping[str, Any], environ: Mapping[str, str], given_on: str
 ) -> list[tuple[Origin, str, dict[str, Any]]]:
     user, project = home().config, Path(PROJECT_FILE)
     return [
         ("user", str(user), _file(user)),
         ("project", str(project), _file(project)),
         ("environment", "the environment", _environment(environ)),
-        ("flag", "the command line", {name: v for name, v in flags.items() if v is not None}),
+        ("flag", given_on, {name: v for name, v in flags.items() if v is not None}),
     ]
 
 

@@ -117,7 +117,8 @@ def prepare(
     named = model if isinstance(model, str) else type(model).__name__
     own = None if isinstance(method, str) else method
     chosen = config.resolve(
-        {"model": named or None, "method": method if own is None and method else None, **options}
+        {"model": named or None, "method": method if own is None and method else None, **options},
+        given_on="the arguments",
     )
     cast = None if experts is None else given(experts)
     live = session.Session(chosen.settings, model=None if isinstance(model, str) else model, cast=cast)

@@ -92,7 +92,9 @@ async def solve_stream_async(
     if not getattr(method_class(method), "streams", False):
         raise UsageError(f"{method} takes one question; for a stream give method mc2, cot or bot")
     named = model if isinstance(model, str) else type(model).__name__
-    chosen = config.resolve({"model": named or None, "method": method, **options}).settings
+    chosen = config.resolve(
+        {"model": named or None, "method": method, **options}, given_on="the arguments"
+    ).settings
     live = session.Session(chosen, model=None if isinstance(model, str) else model)
     given = knowledge if isinstance(knowledge, Carried | None) else find_knowledge(str(knowledge))
     planned = _planned(questions, chosen, dict(settings or {}), given)

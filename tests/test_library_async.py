@@ -230,3 +230,10 @@ async def test_what_is_no_model_is_refused_before_a_log_is_written() -> None:
     with pytest.raises(UsageError, match="int has none"):
         await meta_tui.solve_async("q", model=3, log="run.jsonl")  # type: ignore[arg-type]
     assert not Path("run.jsonl").exists()
+
+
+async def test_a_setting_that_does_not_exist_is_looked_for_in_the_arguments() -> None:
+    with pytest.raises(UsageError, match=r"^the arguments: no setting 'bogus'"):
+        await meta_tui.solve_async("q", model=scripted(), bogus=1)
+    with pytest.raises(UsageError, match=r"^the arguments: no setting 'bogus'"):
+        meta_tui.solve_stream([("q", "a")], model=scripted(), method="bot", bogus=1)
