@@ -3,15 +3,19 @@ children, the guard's answers, what Omega is told of the archive."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from meta_n_runs import Told, by_role, layer_reply, number_of, say, script, solve
+from meta_n_runs import InProcess, Told, by_role, layer, layer_reply, number_of, say, script, solve, trace
 
 from meta_tui.events import Answered, SpanStarted
+from meta_tui.methods.meta_n.archive import Archive, Candidate, parents
+from meta_tui.methods.meta_n.facts import TaskFacts
+from meta_tui.methods.meta_n.omega import Evidence, payload
 from meta_tui.models.base import Call
 from meta_tui.session import steering
 from meta_tui.tasks import Grade
@@ -200,3 +204,110 @@ def test_a_task_without_a_score_is_in_no_mean_and_the_best_of_nothing() -> None:
     (one,) = [one for one in told.bodies("candidate")[0]["scores"] if one["task"] == "t:0"]
     assert "score" not in one
     assert not one.get("success", False)
+
+
+def test_of_a_beam_one_place_is_left_to_chance() -> None:
+    """Three winners and a beam of two: the best chain, and one drawn."""
+    archive = Archive()
+    for name, scores in {"C0": (0.9, 0.1, 0.1), "C1": (0.1, 0.9, 0.1), "C2": (0.8, 0.8, 0.8)}.items():
+        archive.add(Candidate(name, (), {f"t:{n}": trace(f"t:{n}", one) for n, one in enumerate(scores)}))
+    drawn = set()
+    for seed in range(40):
+        first, second = parents(archive, archive.members, 2, 0.3, random.Random(seed))
+        assert first.id == "C2"
+        drawn.add(second.id)
+    assert drawn == {"C0", "C1", "C2"}
+
+
+def test_of_equal_chains_the_earliest_is_the_best() -> None:
+    told = solve(dealt([0.5], [0.5]), 1, patience=2)
+    assert told.bodies("stop")[0]["best"] == "C0"
+
+
+def test_an_answer_that_breaks_a_rule_of_its_task_is_no_success() -> None:
+    told = solve(lambda call: script("no number"), 1, mode="apply")
+    (one,) = told.bodies("candidate")[0]["scores"]
+    assert not one.get("success", False)
+    assert one["failure"] == "constraint violation", "what the grader said: infeasible"
+
+
+def test_an_agentic_solver_that_answers_with_its_last_turn_has_not_starved() -> None:
+    told = solve(lambda call: script(0.5), 1, base="agentic", turns=2, mode="apply")
+    assert told.result.calls == 2
+    (one,) = told.bodies("candidate")[0]["scores"]
+    assert (one["success"], one["score"], one.get("failure", "")) == (True, 0.5, "")
+
+
+def test_programs_have_the_limits_of_their_kind_and_scripts_those_of_their_task() -> None:
+    code = InProcess()
+    tasks = {"t:0": TaskFacts(category="odd", data={"n": 4}, seconds=3.0, memory=1 << 20)}
+    told = solve(
+        lambda call: script(0.5),
+        2,
+        code=code,
+        mode="apply",
+        chain=[layer(2, "additional_context = f'{task.metadata}'")],
+        tasks=tasks,
+        pre_seconds=2.0,
+        script_seconds=7.0,
+        script_memory=1 << 21,
+    )
+    said = [p.limits.seconds for p in code.programs if "task" in (p.inputs or {})]
+    assert said == [2.0, 2.0]
+    ran = [(p.limits.seconds, p.limits.memory) for p in code.programs if "data" in (p.inputs or {})]
+    assert sorted(ran) == [(3.0, 1 << 20), (7.0, 1 << 21)]
+    assert "{'category': 'odd', 'data': {'n': 4}}" in told.prompts("instance")[0]
+
+
+class Wordy:
+    """A grader that has much to say."""
+
+    async def score(self, sample: str, answer: str) -> tuple[str, float, str]:
+        """2,000 characters of feedback."""
+        return "score", 0.5, "first" + "x" * 1990 + "last!"
+
+
+def test_of_a_graders_feedback_omega_sees_the_last_800_characters() -> None:
+    told = solve(dealt([0.5]), 1, scorer=Wordy(), patience=1)
+    (prompt,) = told.prompts("omega")
+    assert "feedback:\n" + "x" * 795 + "last!" in prompt
+    assert "first" not in prompt.partition("feedback:")[2].partition("\n# ")[0]
+
+
+def evidence(depth: int, now: float, before: float, **more: Any) -> Evidence:
+    """One task, whose score went from one number to another."""
+    chain = more.pop("chain", (layer(2, say("advice")),))
+    return Evidence(depth, {"a": trace("a", now, **more)}, {"a": trace("a", before)}, chain)
+
+
+def test_a_plateau_is_told_from_depth_three_on_where_the_gain_is_at_most_a_hundredth() -> None:
+    def is_told(depth: int, now: float, before: float) -> bool:
+        return "gained next to nothing" in payload(evidence(depth, now, before), random.Random(0)).prompt
+
+    assert is_told(3, 0.508, 0.5)
+    assert not is_told(3, 0.52, 0.5)
+    assert not is_told(2, 0.5, 0.5)
+
+
+def test_the_context_is_65_percent_traces_and_35_percent_code_after_an_overhead_of_2000_tokens() -> None:
+    """4,000 tokens leave 8,000 characters: 5,200 of traces and 2,800 of code."""
+    for length, is_kept in ((5_000, True), (5_300, False)):
+        made = payload(evidence(2, 0.5, 0.5, script="s" * length), random.Random(0), 4_000)
+        assert (made.dropped_traces == ()) is is_kept
+    for length, is_kept in ((1_300, True), (1_450, False)):
+        chain = tuple(layer(n, say("c" * length)) for n in (2, 3))
+        made = payload(evidence(4, 0.5, 0.5, chain=chain), random.Random(0), 4_000)
+        assert (made.dropped_layers == ()) is is_kept
+
+
+def test_a_long_task_is_shown_by_its_first_500_characters() -> None:
+    given = Evidence(2, {"a": trace("a", 0.5)}, descriptions={"a": "d" * 900})
+    prompt = payload(given, random.Random(0)).prompt
+    assert max(map(len, re.findall(r"d{20,}", prompt))) == 500
+
+
+def test_omega_sees_the_whole_code_that_is_injected_already() -> None:
+    one = layer(2, say("advice"), 'def h(x):\n    """H."""\n    return x + 41', rationale="why so")
+    prompt = payload(evidence(3, 0.5, 0.5, chain=(one,)), random.Random(0)).prompt
+    for part in ("rationale: why so", "pre_process:\n" + say("advice"), "solver_lib:h", "return x + 41"):
+        assert part in prompt

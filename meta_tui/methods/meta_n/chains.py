@@ -6,7 +6,7 @@ came from a model a moment ago.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -79,11 +79,3 @@ def from_json(text: bytes, name: str) -> ChainFile:
     if found.method != "meta_n":
         raise UsageError(f"{name} is a chain of {found.method}, not of meta_n")
     return found
-
-
-def difference(above: LayerKept, below: Iterable[LayerKept]) -> list[tuple[str, str]]:
-    """What a layer changes against those below it, as (what, name): helpers that are new or take
-    another's place, and whether it says something."""
-    names = {one.name for layer in below for one in layer.library}
-    said = [("says", "additional context")] if above.pre_process else []
-    return said + [("replaces" if one.name in names else "adds", one.name) for one in above.library]
