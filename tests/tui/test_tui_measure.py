@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from rich.cells import cell_len
-from test_tui_terminal import Terminal
+from test_tui_terminal import BROWSE, Terminal, assert_restored
 
 from meta_tui.tui.measure import NARROW_AGAIN, SAMPLES, ZOOM, check, judged, measured
 
@@ -77,5 +77,22 @@ def test_doctor_asks_and_leaves_nothing_on_the_screen():
         assert f"text width: {len(SAMPLES)} scripts" in shell.text
         assert shell.text.count("\x1b[K") == len(SAMPLES)
         assert shell.ended() in (0, 1)
+    finally:
+        shell.close()
+
+
+def test_the_settings_of_the_app_measure_too_and_the_app_comes_back():
+    """This terminal answers nothing, which is said; keys work afterwards."""
+    shell = Terminal(BROWSE, size=(120, 60))
+    try:
+        shell.until("game24-python")
+        shell.press(",")
+        shell.until("text width")
+        shell.until("where its cursor")
+        shell.press("q")
+        shell.read(0.5)
+        shell.press("\x11")
+        assert shell.ended() == 0
+        assert_restored(shell.text)
     finally:
         shell.close()

@@ -6,7 +6,7 @@ import asyncio
 from typing import ClassVar
 
 import msgspec
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
@@ -16,7 +16,7 @@ from textual.widgets import Static
 from meta_tui import config, doctor, store
 from meta_tui.errors import UsageError
 from meta_tui.models.secrets import scrub
-from meta_tui.tui import crash, handing
+from meta_tui.tui import crash, handing, measure
 from meta_tui.tui.keymap import bindings
 from meta_tui.tui.state import Block
 from meta_tui.tui.widgets.hints import Hints
@@ -72,13 +72,25 @@ class SettingsScreen(Screen[None]):
         except Exception as error:  # noqa: BLE001 - the worker's boundary: a person must read it
             self.query_one("#doctor", Pane).show((Block("failure", (crash.report(error),)),))
         else:
-            self._show(found)
+            self._show([*found, *self._width()])
+
+    def _width(self) -> list[doctor.Check]:
+        """The check of how wide the terminal draws scripts: the app steps aside for a moment."""
+        if self.app.screen is not self:
+            return []  # the person went on meanwhile
+        try:
+            with self.app.suspend():
+                found = measure.check()
+        except SuspendNotSupported:
+            return []
+        return [found] if found else []
 
     def _show(self, found: list[doctor.Check]) -> None:
         pane = self.query_one("#doctor", Pane)
         bad = sum(check.state == "fail" for check in found)
         pane.caption("doctor", f"✗ {bad} failed" if bad else "✓ nothing failed")
-        pane.show((*doctor_page(found), Block("asked", (WIDTH,))))
+        told = any(check.name == "text width" for check in found)
+        pane.show((*doctor_page(found), *(() if told else (Block("asked", (WIDTH,)),))))
 
     def action_copy(self) -> None:
         """Both pages as text, anything like a key taken out."""
