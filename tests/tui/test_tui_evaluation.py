@@ -387,3 +387,17 @@ def test_without_a_terminal_the_app_is_refused_in_words(folder, capsys):
 
     assert main(["report", str(folder), "--app"]) == 2
     assert "--app needs a terminal; leave it out for text" in capsys.readouterr().err
+
+
+async def test_behind_the_plots_the_heads_of_a_list_stand_over_its_columns(folder):
+    """The plots hide the list: it has no width yet when the heads are painted again."""
+    app = shown(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await settled(app, pilot)
+        heads = []
+        for key in ("3", "2", "3"):
+            await pilot.press(key)
+            await settled(app, pilot)
+            heads.append(str(screen.query_one("#heads").render()))
+        assert "difference" in heads[0]
+        assert heads[2] == heads[0]

@@ -256,9 +256,9 @@ class EvaluationScreen(Screen[None]):
         self.query_one("#progress", Static).update(Content(progress(self.standing, self.size.width - 2)))
         names = [f"{'▸' if i == self.view else ' '}{i + 1} {name}" for i, name in enumerate(VIEWS)]
         self.query_one("#views", Static).update(Content("  ".join(names)))
-        self.query_one("#heads", Static).update(
-            Content(_row(self._heads(), self._columns(listing.size.width)))
-        )
+        # Behind the plots the list has no width of its own yet; it will have that of the screen.
+        width = listing.size.width or self.size.width - 2
+        self.query_one("#heads", Static).update(Content(_row(self._heads(), self._columns(width))))
         self._show_page()
 
     def _status(self) -> str:
