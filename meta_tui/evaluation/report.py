@@ -295,7 +295,7 @@ def _pair(first: list[Row], second: list[Row], grader: str) -> dict[str, Any] | 
         "difference": _round(difference),
         "interval": [_round(low), _round(high)] if len(once) >= SMALLEST else None,
         "p": _significant(statistics.mcnemar(b, c)),
-        "extra_cost_per_extra_correct": _incremental(first, second, grader),
+        "extra_cost_per_extra_correct": _incremental(_among(first, both), _among(second, both), grader),
     }
 
 
@@ -337,6 +337,12 @@ def _verdict(pair: dict[str, Any]) -> str:
     if pair["p_holm"] >= 0.05:
         return "tied"
     return str(pair["a"] if pair["difference"] > 0 else pair["b"])
+
+
+def _among(rows: list[Row], both: Sequence[tuple[str, int]]) -> list[Row]:
+    """The rows of runs that both methods have."""
+    wanted = set(both)
+    return [row for row in rows if (row.sample, row.repeat) in wanted]
 
 
 def _incremental(first: list[Row], second: list[Row], grader: str) -> float | None:

@@ -379,6 +379,15 @@ def test_the_numbers_of_a_report_are_those_worked_out_by_hand() -> None:
     assert pair["extra_cost_per_extra_correct"] == -2.5  # 5 dollars less for 2 more right
 
 
+def test_a_pair_is_compared_on_the_samples_that_both_have() -> None:
+    """Of 6 samples the second method has 5: on these 5 right for 2.50 against 2 right for 5.00."""
+    rows = [row("standard", i, "correct") for i in range(6)]
+    rows += [row("zero_shot_cot", i, "correct" if i < 2 else "incorrect", cost=1.0) for i in range(5)]
+    (pair,) = report.summary(two_methods(), rows, "strict")["pairs"]
+    assert (pair["n"], pair["both"], pair["only_a"]) == (5, 2, 3)
+    assert pair["extra_cost_per_extra_correct"] == pytest.approx(-2.5 / 3, abs=1e-6)
+
+
 def test_an_unknown_price_stays_unknown_in_every_sum() -> None:
     rows = [row("standard", 0, "correct"), row("standard", 1, "correct", cost=None)]
     found = report.summary(two_methods(), rows, "strict")["table"][0]
