@@ -182,6 +182,8 @@ class Plain:
         self._line(where, "head")
         if event.note:
             self._line(clean(event.note), "dim")
+        if event.parent and not event.parent.line:
+            self._line(f"follows {clean(event.parent.run)}", "dim")
         self._block("Question", event.question)
 
     def _round(self, event: RoundStarted) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from meta_tui.chat import CodeResult, Message, Params, Program, Reply, ToolCall, Usage
@@ -13,6 +14,7 @@ from meta_tui.events import (
     Delta,
     Failed,
     How,
+    Parent,
     Rejected,
     Replied,
     Requested,
@@ -101,6 +103,11 @@ def test_two_streams_at_once_do_not_run_into_each_other() -> None:
         Replied(0, Reply("aaaAAA"), span="1"),
     )
     assert text == "A\n  aaaAAA\nB\n  bbb\n"
+
+
+def test_a_follow_up_says_which_run_it_follows() -> None:
+    after = msgspec.structs.replace(started(), parent=Parent("20260101-000000-abcdef"))
+    assert "\nfollows 20260101-000000-abcdef\nQuestion\n" in shown(after)
 
 
 def test_a_flag_says_what_was_wrong_and_not_only_that_something_was() -> None:

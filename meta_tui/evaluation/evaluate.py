@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from meta_tui import sources
+from meta_tui.display import count
 from meta_tui.errors import LogError, MetaTuiError, RecordError
 from meta_tui.evaluation import leases
 from meta_tui.evaluation.cells import Cell
@@ -66,7 +67,7 @@ class Progress:
         parts += [] if rate is None else [f"{rate:,.1f} a minute"]
         parts += [f"{self.failed} failed"] if self.failed else []
         parts += [f"{self.elsewhere} elsewhere"] if self.elsewhere else []
-        parts += [f"{self.calls:,} calls"]
+        parts += [count(self.calls, "call")]
         parts += ["cost -" if cost is None else f"${cost:.4f}"] if self.calls else []
         eta = self.eta
         if eta is not None and self.done < self.total:
