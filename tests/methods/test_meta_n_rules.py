@@ -311,3 +311,23 @@ def test_omega_sees_the_whole_code_that_is_injected_already() -> None:
     prompt = payload(evidence(3, 0.5, 0.5, chain=(one,)), random.Random(0)).prompt
     for part in ("rationale: why so", "pre_process:\n" + say("advice"), "solver_lib:h", "return x + 41"):
         assert part in prompt
+
+
+def test_who_holds_a_best_is_bred_from_though_it_fell_and_a_fallen_mean_alone_shuts_out() -> None:
+    """The scale is 1 wide, so 0.05 may be lost; each line says what it lost and what it holds."""
+    archive = Archive()
+
+    def add(name: str, scores: dict[str, float], parent: Candidate | None) -> Candidate:
+        traces = {task: trace(task, score) for task, score in scores.items()}
+        archive.add(Candidate(name, (), traces, parent))
+        return archive.members[-1]
+
+    seed = add("C0", {"a": 0.5, "b": 0.5, "c": 0.5}, None)
+    add("C1", {"a": 0.9, "b": 0.1, "c": 0.1}, seed)  # lost b and c, holds the best of a
+    best = add("C2", {"a": 0.89, "b": 0.89, "c": 0.2}, seed)  # lost c, is the best chain
+    add("C3", {"a": 0.1, "b": 0.9, "c": 0.9}, seed)  # takes the bests of b and c
+    assert archive.best is best
+    assert [one.id for one in archive.pool(10, 1.0)] == ["C0", "C1", "C2", "C3"]
+    lone = add("C4", {"a": 0.89, "b": 0.89, "c": 0.2}, best)
+    lone.traces = {"a": trace("a", 0.89), "b": trace("b", None), "c": trace("c", 0.2)}
+    assert "C4" not in [one.id for one in archive.pool(10, 1.0)], "its mean fell, no task did"
