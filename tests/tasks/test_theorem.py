@@ -503,7 +503,9 @@ def test_without_a_marker_there_is_no_answer() -> None:
     assert asyncio.run(grade(sample_of("integer", "4"), "4")).verdict == "no_answer"
 
 
-@pytest.mark.parametrize(("kind", "target"), [("poem", "4"), ("integer", "many"), ("float", "about 3")])
+@pytest.mark.parametrize(
+    ("kind", "target"), [("poem", "4"), ("integer", "many"), ("float", "about 3"), ("float", "1e999999999")]
+)
 def test_a_sample_that_cannot_be_graded_is_an_error_of_the_file(kind: str, target: str) -> None:
     with pytest.raises(UsageError):
         graded(sample_of(kind, target), "4")

@@ -21,6 +21,8 @@ _YES = re.compile(r"\b(?:yes|true)\b", re.IGNORECASE)
 _NO = re.compile(r"\b(?:no|false|not)\b", re.IGNORECASE)
 _LIST = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
 _OPTION = re.compile(r"\(?\b([A-Za-z])\b\)?")
+_HUGE = re.compile(r"e[+-]?\d{4,}|\d{400,}", re.IGNORECASE)
+"""Numbers that would fill the memory as exact fractions; no question's answer is one."""
 
 
 def _judge(sample: Sample, answer: str) -> Grade:
@@ -75,10 +77,12 @@ def _decimal(sample: Sample, answer: str) -> Grade:
 
 def _target(sample: Sample) -> Fraction:
     try:
+        if _HUGE.search(sample.target):
+            raise ValueError("too large")
         return Fraction(sample.target.strip().replace(",", ""))
     except (ValueError, ZeroDivisionError) as error:
         raise UsageError(
-            f"target {sample.target!r} of {sample.id} is no number; correct the task file"
+            f"target {sample.target[:80]!r} of {sample.id} is no number; correct the task file"
         ) from error
 
 
