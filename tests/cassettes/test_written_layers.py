@@ -100,5 +100,6 @@ def test_the_repaired_chain_is_exported_and_shown(capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert main(["chain", "show", str(tmp_path / "chain.json")]) == 0
     shown = capsys.readouterr().out
-    assert "depth 4 (L3): says additional context, adds best_subset, adds uncrossed" in shown
-    assert "screened out solver_lib:save (static): line 1: imports pickle" in shown
+    assert "depth 4 · L3\n" in shown
+    assert "+ best_subset, uncrossed · = pack_items, nearest_trip kept" in shown
+    assert "✗ solver_lib:save  static: line 1: imports pickle" in shown
