@@ -96,9 +96,13 @@ class MetaApp(App[int]):
         self._signal = ""
         for own in theme.THEMES.values():
             self.register_theme(own)
-        look = settings or _look_in_force()
+        look, self._unread = (settings, "") if settings else _look_in_force()
         chosen = look.theme if look else "meta-dark"
-        self.theme = chosen if chosen in self.available_themes else "meta-dark"
+        if chosen not in self.available_themes:
+            known = ", ".join(sorted(theme.THEMES))
+            self._unread = f"there is no theme {chosen!r}; write one of {known}"
+            chosen = "meta-dark"
+        self.theme = chosen
         self.own_keys: dict[str, list[str]] = look.keys if look else {}
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -135,6 +139,10 @@ class MetaApp(App[int]):
     def _open_first(self) -> None:
         if self.own_keys:
             self._take_keys()
+        if self._unread:
+            from meta_tui.tui import handing
+
+            handing.note(self, f"{self._unread}. The usual look is in force", warn=True)
         self.push_screen(self._first(), self._end)
         gc.enable()
         gc.freeze()
@@ -309,15 +317,16 @@ def _setter(app: MetaApp, name: str) -> Callable[[], None]:
     return choose
 
 
-def _look_in_force() -> Settings | None:
-    """Theme and keys as they are set; None where nothing is set, so that nothing has to be read."""
+def _look_in_force() -> tuple[Settings | None, str]:
+    """Theme and keys as they are set, and why they cannot be read; None where nothing is set, so that
+    nothing has to be read."""
     from meta_tui.tui.early import may_be_set
 
     if not may_be_set("theme", "keys"):
-        return None
+        return None, ""
     from meta_tui import config
 
     try:
-        return config.resolve().settings
-    except UsageError:
-        return None
+        return config.resolve().settings, ""
+    except UsageError as error:
+        return None, str(error)

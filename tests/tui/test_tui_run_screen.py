@@ -266,6 +266,27 @@ async def test_keys_that_would_mean_two_things_are_said_and_not_taken(run_log, c
         assert any("would mean both" in notice.message for notice in app._notifications)
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("theme = ", "config.toml"),
+        ('theme = "purple"', "there is no theme 'purple'; write one of meta-ansi, meta-dark, meta-light"),
+    ],
+)
+async def test_settings_that_cannot_be_read_or_followed_are_said_and_the_usual_look_is_in_force(
+    run_log, clock, tmp_path, monkeypatch, written, said
+):
+    monkeypatch.setenv("META_TUI_HOME", str(tmp_path))
+    (tmp_path / "config.toml").write_text(written, encoding="utf-8")
+    app = MetaApp(lambda: RunScreen(playback(run_log), title="run", fps=0, clock=clock), fps=0)
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await settled(app, pilot)
+        (notice,) = app._notifications
+        assert said in notice.message
+        assert "The usual look is in force" in notice.message
+        assert app.theme == "meta-dark"
+
+
 async def test_a_summarised_history_and_a_function_that_refused_are_seen(clock):
     """What was cut stands in the Meta Model's pane, its full text in the pane of the summary."""
     app = app_for(store.find("history-summarised"), clock, speed=0)
