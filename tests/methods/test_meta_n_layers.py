@@ -401,3 +401,18 @@ def test_a_staged_helper_keeps_its_text_so_that_every_python_makes_the_same_prog
     exec(staged(found), space)
     assert space["tall"]([1.5]) == {"t": "one\ntwo\n  three", "m": 1}
     assert helper("", "def tab(a):\r\n\treturn a") is not None
+
+
+def test_a_helper_that_is_no_function_after_its_definition_is_dropped() -> None:
+    told = one_layer(layer_reply(h="@property\ndef h():\n    return 1"))
+    (body,) = told.bodies("layer")
+    assert body["screened"][0]["reason"] == "its name is not callable after the definition"
+
+
+def test_of_two_blocks_with_one_name_the_last_counts_and_a_fence_says_which_function_it_means() -> None:
+    first, second = ("def h():\n    return 1", "def h():\n    return 2")
+    reply = f"```solver_lib:h\n{first}\n```\n```solver_lib:h\n{second}\n```"
+    assert written(reply).helpers == (("h", second),)
+    found = helper("meant", "def meant():\n    return inner()\ndef inner():\n    return 1")
+    assert found is not None
+    assert found.name == "meant"

@@ -16,6 +16,7 @@ from meta_tui.events import Answered, SpanStarted
 from meta_tui.methods.meta_n.archive import Archive, Candidate, parents
 from meta_tui.methods.meta_n.facts import TaskFacts
 from meta_tui.methods.meta_n.omega import Evidence, payload
+from meta_tui.methods.meta_n.roles import rule_roles
 from meta_tui.models.base import Call
 from meta_tui.session import steering
 from meta_tui.tasks import Grade
@@ -331,3 +332,9 @@ def test_who_holds_a_best_is_bred_from_though_it_fell_and_a_fallen_mean_alone_sh
     lone = add("C4", {"a": 0.89, "b": 0.89, "c": 0.2}, best)
     lone.traces = {"a": trace("a", 0.89), "b": trace("b", None), "c": trace("c", 0.2)}
     assert "C4" not in [one.id for one in archive.pool(10, 1.0)], "its mean fell, no task did"
+
+
+def test_words_of_taking_back_are_a_rollback_only_where_they_name_an_earlier_layer() -> None:
+    undoing = layer(2, "", rationale="Ignore the noise in the numbers.")
+    assert "rollback" not in rule_roles(undoing)
+    assert "rollback" in rule_roles(layer(3, "", rationale="Ignore what depth 2 says on noise."))
