@@ -253,13 +253,17 @@ def _apart(names: Sequence[str], whole: str) -> list[str]:
 
 
 def _streaming(variants: Sequence[Variant], stream: int | None) -> Sequence[Variant]:
-    """The variants, once it is sure that all of them take streams where streams are wanted."""
+    """The variants, once it is sure that all of them take streams where streams are wanted, and one
+    question where they are not."""
     from meta_tui import methods
 
     able = [name for name in methods.METHODS if getattr(methods.method_class(name), "streams", False)]
     for one in variants if stream else ():
         if one.method not in able:
             raise UsageError(f"{one.method} takes one question; on streams run {', '.join(able)}")
+    for one in () if stream else variants:
+        if getattr(methods.build(one.method, one.settings), "needs_stream", ""):
+            raise UsageError(f"{one.method} needs many tasks in one run; give --stream N")
     return variants
 
 

@@ -230,6 +230,12 @@ def test_a_method_of_single_questions_is_refused_by_name(capsys: pytest.CaptureF
     assert "standard takes one question; on streams run mc2" in capsys.readouterr().err
 
 
+def test_a_method_that_needs_a_stream_is_refused_without_one(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = "evaluate --method meta_n --task opt --samples 2 --model simulated:answers".split()
+    assert main(arguments) == 2
+    assert "meta_n needs many tasks in one run; give --stream N" in capsys.readouterr().err
+
+
 def test_imported_knowledge_is_part_of_a_variant_and_of_its_label(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
