@@ -101,7 +101,7 @@ def test_a_fault_that_passes_is_retried_and_the_run_replays_exactly(
     server.play(case.behaviour())
     assert solve(server, *case.flags) == 0
     shown = capsys.readouterr()
-    assert f"▲ Meta Model: {case.kind} " in shown.out
+    assert f"▲ Meta Model: {case.kind}: " in shown.out
     assert "; retry 1 in " in shown.out
     (log,) = logs(home)
     (failed,) = failures(read(log))
